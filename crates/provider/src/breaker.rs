@@ -1,12 +1,15 @@
 //! Circuit breaker: refuses calls to an upstream that keeps failing, and probes it after
-//! a pause.
+//! a pause. Of a deployment that has others beside it, the pause depends on the failure.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
 use crate::config;
+use crate::deployments::failure_class::{FailureClass, classify};
+use crate::deployments::state::MAX_REQUESTED_PAUSE;
 use crate::error::CallError;
 use crate::health::{BreakerPosition, CallHealth, TargetHealth};
 
@@ -15,6 +18,8 @@ use crate::health::{BreakerPosition, CallHealth, TargetHealth};
 pub(crate) struct CircuitBreaker {
     provider: String,
     config: config::BreakerPolicy,
+    /// Pauses by class of failure, of a deployment that has others beside it.
+    cooldown: Option<config::CooldownPolicy>,
     /// Whether the state holds any failures. Calls to a healthy upstream read only this
     /// flag: writing the state on each call would make all threads wait for one another.
     has_failures: AtomicBool,
@@ -29,6 +34,21 @@ struct BreakerState {
     open_until: Option<Instant>,
     /// Whether a probe call is in progress to see if the upstream has recovered.
     probing: bool,
+    /// What it was opened for.
+    cause: Option<FailureClass>,
+}
+
+/// What a circuit breaker would say to a call now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BreakerStanding {
+    /// It lets it through, perhaps as a probe.
+    Passing,
+    /// It refuses it.
+    Refusing {
+        /// For how long; zero while a probe is under way.
+        retry_in: Duration,
+        cause: Option<FailureClass>,
+    },
 }
 
 /// Permission to make one call. Its outcome must be recorded, otherwise the call does not
@@ -45,10 +65,79 @@ impl CircuitBreaker {
         CircuitBreaker {
             provider: provider.to_owned(),
             config: config.clone(),
+            cooldown: None,
             has_failures: AtomicBool::new(false),
             state: Mutex::default(),
             health: CallHealth::default(),
         }
+    }
+
+    /// The circuit breaker of a deployment that has others beside it.
+    pub(crate) fn with_cooldown(provider: &str, cooldown: &config::CooldownPolicy) -> Self {
+        let policy = config::BreakerPolicy {
+            failures: cooldown.failures,
+            pause: cooldown.server_error,
+        };
+        CircuitBreaker {
+            cooldown: Some(cooldown.clone()),
+            ..CircuitBreaker::new(provider, &policy)
+        }
+    }
+
+    /// When it opens, and for how long.
+    pub(crate) fn policy(&self) -> &config::BreakerPolicy {
+        &self.config
+    }
+
+    /// Its pauses by class of failure.
+    pub(crate) fn cooldown(&self) -> Option<&config::CooldownPolicy> {
+        self.cooldown.as_ref()
+    }
+
+    /// What it would say to a call now.
+    pub(crate) fn standing(&self) -> BreakerStanding {
+        if !self.has_failures.load(Ordering::Acquire) {
+            return BreakerStanding::Passing;
+        }
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        match state.open_until {
+            None => BreakerStanding::Passing,
+            Some(until) if until <= now && !state.probing => BreakerStanding::Passing,
+            Some(until) => BreakerStanding::Refusing {
+                retry_in: until.saturating_duration_since(now),
+                cause: state.cause,
+            },
+        }
+    }
+
+    /// What it was opened for and how long it stays so, if it is open for a known class of
+    /// failure.
+    pub(crate) fn cooling(&self) -> Option<(&'static str, Duration)> {
+        match self.standing() {
+            BreakerStanding::Refusing { retry_in, cause } => Some((cause?.as_str(), retry_in)),
+            BreakerStanding::Passing => None,
+        }
+    }
+
+    /// Goes on where an earlier one is. A probe that is under way is left to it.
+    pub(crate) fn take_over(&self, previous: &CircuitBreaker) {
+        self.health.take_over(&previous.health);
+        let before = previous
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let taken = BreakerState {
+            failures: before.failures,
+            open_until: before.open_until,
+            probing: false,
+            cause: before.cause,
+        };
+        drop(before);
+        let failed = taken.failures > 0 || taken.open_until.is_some();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        *state = taken;
+        self.has_failures.store(failed, Ordering::Release);
     }
 
     /// What is known of the calls that it let through.
@@ -97,6 +186,31 @@ impl CircuitBreaker {
         Ok(self.permit(probe))
     }
 
+    /// Records a failure by its class.
+    fn record_class(&self, policy: &config::CooldownPolicy, error: &CallError) {
+        let class = classify(error);
+        let pause = match class {
+            FailureClass::RateLimited => {
+                let requested = error.retry_after().unwrap_or(policy.rate_limited);
+                requested.min(MAX_REQUESTED_PAUSE)
+            }
+            FailureClass::Timeout => policy.timeout,
+            FailureClass::Auth => policy.auth,
+            FailureClass::ServerError => Duration::ZERO,
+            // The upstream has answered.
+            FailureClass::ContextOverflow
+            | FailureClass::ContentFilter
+            | FailureClass::StoredElsewhere
+            | FailureClass::Other => return self.record(false),
+        };
+        self.record(true);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if !pause.is_zero() {
+            state.open_until = Some(Instant::now() + pause);
+        }
+        state.cause = Some(class);
+    }
+
     fn record(&self, failed: bool) {
         if !failed && !self.has_failures.load(Ordering::Acquire) {
             return;
@@ -126,6 +240,9 @@ impl BreakerPermit<'_> {
             Ok(_) => health.record_latency(self.started.elapsed()),
             Err(error) => health.record_error(error),
         }
+        if let (Some(policy), Err(error)) = (&self.breaker.cooldown, outcome) {
+            return self.breaker.record_class(policy, error);
+        }
         self.breaker.record(failed);
     }
 }
@@ -142,87 +259,4 @@ impl Drop for BreakerPermit<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    fn breaker() -> CircuitBreaker {
-        let config = config::BreakerPolicy {
-            failures: 2,
-            pause: Duration::from_secs(10),
-        };
-        CircuitBreaker::new("acme", &config)
-    }
-
-    fn unreachable_outcome() -> Result<(), CallError> {
-        Err(CallError::Unreachable {
-            provider: "acme".to_owned(),
-            reason: "down".to_owned(),
-        })
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn after_failures_in_a_row_calls_are_refused_until_one_succeeds() {
-        let breaker = breaker();
-        breaker
-            .acquire()
-            .unwrap()
-            .record_outcome(&unreachable_outcome());
-        breaker.acquire().unwrap().record_outcome(&Ok(()));
-        breaker
-            .acquire()
-            .unwrap()
-            .record_outcome(&unreachable_outcome());
-        breaker
-            .acquire()
-            .unwrap()
-            .record_outcome(&unreachable_outcome());
-        let refused = breaker.acquire().unwrap_err();
-        assert_eq!(refused.retry_after(), Some(Duration::from_secs(10)));
-
-        tokio::time::advance(Duration::from_secs(10)).await;
-        let probe = breaker.acquire().unwrap();
-        assert_eq!(
-            breaker.acquire().unwrap_err().code(),
-            "upstream-circuit-open"
-        );
-        probe.record_outcome(&unreachable_outcome());
-        assert!(breaker.acquire().is_err());
-
-        tokio::time::advance(Duration::from_secs(10)).await;
-        breaker.acquire().unwrap().record_outcome(&Ok(()));
-        breaker.acquire().unwrap();
-        breaker.acquire().unwrap();
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_cancelled_probe_lets_the_next_one_through() {
-        let breaker = breaker();
-        breaker
-            .acquire()
-            .unwrap()
-            .record_outcome(&unreachable_outcome());
-        breaker
-            .acquire()
-            .unwrap()
-            .record_outcome(&unreachable_outcome());
-        tokio::time::advance(Duration::from_secs(10)).await;
-        drop(breaker.acquire().unwrap());
-        breaker.acquire().unwrap();
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn errors_of_the_request_are_no_failures_of_the_upstream() {
-        let breaker = breaker();
-        for _ in 0..5 {
-            let busy: Result<(), _> = Err(CallError::Busy {
-                model: String::new(),
-                running: 0,
-                waiting: 0,
-            });
-            breaker.acquire().unwrap().record_outcome(&busy);
-        }
-        breaker.acquire().unwrap();
-    }
-}
+mod tests;

@@ -7,12 +7,12 @@ use prowess_wire::{Dialect, Dropped, ReadContext, read_response, write_request};
 
 use crate::config::Price;
 use crate::credentials::ClientCredentials;
+use crate::deployments::RouteDecision;
 use crate::error::CallError;
 use crate::events::EventStream;
 use crate::http::{HttpResponse, IdleTimeoutBody, headers, read_all};
 use crate::key::SecretText;
 use crate::provider::{HttpBackend, ProviderBackend};
-use crate::retry::RetryState;
 use crate::target::Target;
 use crate::upstream::{BodyOrigin, ModelTask, UpstreamJob};
 
@@ -25,12 +25,14 @@ pub struct UpstreamReply {
     pub provider: String,
     /// The model that responded, as the provider calls it.
     pub model: String,
-    /// The price of its tokens, if configured.
+    /// The price of its tokens, if it is configured or known.
     pub price: Option<Price>,
     /// The parts of the request that the provider's dialect cannot express.
     pub dropped: Vec<Dropped>,
     /// Calls that failed before it: retries of this model, and models before it in the route.
     pub failures: Vec<CallFailure>,
+    /// Why this model answered, if there was a choice.
+    pub decision: Option<Box<RouteDecision>>,
     /// The response.
     pub output: ModelOutput,
 }
@@ -70,7 +72,17 @@ impl Target {
                     .await?
             }
             ProviderBackend::Scripted(script) => {
-                (self.call_script(script, request).await?, Vec::new())
+                // One of several deployments cools down like any other; alone, a model follows
+                // its script.
+                let breaker_permit = match self.slot.has_siblings {
+                    true => Some(self.slot.breaker.acquire()?),
+                    false => None,
+                };
+                let outcome = self.call_script(script, request).await;
+                if let Some(breaker_permit) = breaker_permit {
+                    breaker_permit.record_outcome(&outcome);
+                }
+                (outcome?, Vec::new())
             }
         };
         if let (ModelOutput::Stream(events), Some(permit)) = (&mut output, permit) {
@@ -79,9 +91,10 @@ impl Target {
         Ok(UpstreamReply {
             provider: self.provider.name.clone(),
             model: self.model.clone(),
-            price: self.slot.price.clone(),
+            price: self.price().cloned(),
             dropped,
             failures,
+            decision: None,
             output,
         })
     }
@@ -146,7 +159,7 @@ impl UpstreamCall<'_> {
         &self,
         failures: &mut Vec<CallFailure>,
     ) -> Result<ModelOutput, CallError> {
-        let mut tries = RetryState::new(&self.http.retry);
+        let mut tries = self.target.retries(self.http);
         loop {
             let breaker_permit = self.target.slot.breaker.acquire()?;
             let outcome = self.attempt().await;

@@ -10,11 +10,13 @@ use serde_json::Value;
 use crate::call::translated_headers;
 use crate::credentials::ClientCredentials;
 use crate::error::CallError;
-use crate::exchange::MAX_ERROR_BYTES;
 use crate::http::{IdleTimeoutBody, read_all};
 use crate::provider::{HttpBackend, ProviderBackend};
 use crate::target::Target;
-use crate::upstream::{BodyOrigin, ModelTask, Upstream, UpstreamJob};
+use crate::upstream::{BodyOrigin, ModelTask, UpstreamJob};
+
+/// Maximum size of a count: some counters return every token.
+const MAX_COUNT_BYTES: usize = 8 << 20;
 
 /// The number of tokens of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,12 +90,10 @@ impl Target {
             dialect,
             model: &self.model,
             stream: false,
-            body: match http.upstream {
-                // It counts exactly the body that InvokeModel would receive.
-                Upstream::Bedrock(_) if dialect == Dialect::Messages => {
-                    outgoing.body.to_string().into()
-                }
-                _ => strip_uncounted_fields(dialect, &outgoing.body.to_string()),
+            body: if http.upstream.counts_whole_body(dialect) {
+                outgoing.body.to_string().into()
+            } else {
+                strip_uncounted_fields(dialect, &outgoing.body.to_string())
             },
             headers: translated_headers(request, dialect, credentials),
             body_origin: BodyOrigin::Gateway,
@@ -115,7 +115,7 @@ impl Target {
             };
         }
         let mut body = IdleTimeoutBody::new(response.body, http.client.timeouts().idle);
-        let bytes = read_all(&mut body, MAX_ERROR_BYTES).await;
+        let bytes = read_all(&mut body, MAX_COUNT_BYTES).await;
         let bytes = bytes.map_err(|error| error.to_call_error(&self.provider.name))?;
         Ok(bytes.and_then(|bytes| parse_token_count(&bytes)))
     }
@@ -137,6 +137,6 @@ fn strip_uncounted_fields(dialect: Dialect, body: &str) -> Bytes {
 
 fn parse_token_count(bytes: &[u8]) -> Option<u64> {
     let body: Value = serde_json::from_slice(bytes).ok()?;
-    let keys = ["input_tokens", "totalTokens", "inputTokens"];
+    let keys = ["input_tokens", "totalTokens", "inputTokens", "count"];
     keys.iter().find_map(|key| body.get(key)?.as_u64())
 }

@@ -14,11 +14,11 @@ use prowess_wire::embeddings::{
 
 use crate::config::Price;
 use crate::credentials::ClientCredentials;
+use crate::deployments::RouteDecision;
 use crate::error::CallError;
 use crate::http::{HttpResponse, IdleTimeoutBody, headers, read_all};
 use crate::key::SecretText;
 use crate::provider::{HttpBackend, ProviderBackend};
-use crate::retry::RetryState;
 use crate::target::Target;
 use crate::upstream::{BodyOrigin, ModelTask, UpstreamJob};
 
@@ -44,6 +44,8 @@ pub struct EmbeddingReply {
     pub response: EmbeddingResponse,
     /// Whether the number of tokens is an estimate.
     pub estimated: bool,
+    /// Why this model answered, if there was a choice.
+    pub decision: Option<Box<RouteDecision>>,
 }
 
 impl Target {
@@ -67,10 +69,11 @@ impl Target {
         Ok(EmbeddingReply {
             provider: self.provider.name.clone(),
             model: self.model.clone(),
-            price: self.slot.price.clone(),
+            price: self.price().cloned(),
             dropped,
             response,
             estimated,
+            decision: None,
         })
     }
 
@@ -126,7 +129,7 @@ impl EmbeddingUpstream<'_> {
         call: &EmbeddingCall,
     ) -> Result<EmbeddingResponse, CallError> {
         let body = Bytes::from(call.body.to_string());
-        let mut tries = RetryState::new(&self.http.retry);
+        let mut tries = self.target.retries(self.http);
         loop {
             let breaker_permit = self.target.slot.breaker.acquire()?;
             let outcome = self.attempt(body.clone(), call.inputs).await;

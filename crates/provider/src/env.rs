@@ -30,6 +30,12 @@ impl Env {
         (self.0)(name).filter(|value| !value.trim().is_empty())
     }
 
+    /// The same variables, for `prowess-cloud`.
+    pub(crate) fn variables(&self) -> prowess_cloud::Variables {
+        let env = self.clone();
+        prowess_cloud::Variables::new(move |name| env.get(name))
+    }
+
     /// The first of these variables that is set.
     pub(crate) fn first(&self, names: &[&str]) -> Option<String> {
         names.iter().find_map(|name| self.get(name))

@@ -73,6 +73,21 @@ pub enum CallError {
         /// When it is probed again.
         retry_in: Duration,
     },
+    /// No deployment of the model can take a request now.
+    #[error(
+        "{model}: none of its {deployments} deployments can take a request now; retry in {:.1} s",
+        .retry_in.as_secs_f64()
+    )]
+    NoDeployment {
+        /// The model.
+        model: String,
+        /// How many there are.
+        deployments: usize,
+        /// Whether all are at a limit, and none has failed.
+        rate_limited: bool,
+        /// When one can.
+        retry_in: Duration,
+    },
     /// The model's concurrency limit is reached.
     #[error(
         "{model} is busy: {running} calls are running and {waiting} are waiting; try again later"
@@ -117,6 +132,7 @@ impl CallError {
             CallError::Unreachable { .. } => "upstream-unreachable",
             CallError::Timeout { .. } => "upstream-timeout",
             CallError::CircuitOpen { .. } => "upstream-circuit-open",
+            CallError::NoDeployment { .. } => "no-deployment",
             CallError::Busy { .. } => "model-busy",
             CallError::Key { error, .. } => error.code(),
             CallError::Route(error) => error.code(),
@@ -135,6 +151,10 @@ impl CallError {
             | CallError::Unreachable { .. } => (ErrorKind::Api, 502),
             CallError::Timeout { .. } => (ErrorKind::Timeout, 504),
             CallError::CircuitOpen { .. } => (ErrorKind::Overloaded, 503),
+            CallError::NoDeployment { rate_limited, .. } => match rate_limited {
+                true => (ErrorKind::RateLimit, 429),
+                false => (ErrorKind::Overloaded, 503),
+            },
             CallError::Busy { .. } => (ErrorKind::RateLimit, 429),
             CallError::Key { .. } => (ErrorKind::Authentication, 401),
             CallError::Unsupported { .. } => (ErrorKind::InvalidRequest, 400),
@@ -150,7 +170,9 @@ impl CallError {
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             CallError::Upstream { retry_after, .. } => *retry_after,
-            CallError::CircuitOpen { retry_in, .. } => Some(*retry_in),
+            CallError::CircuitOpen { retry_in, .. } | CallError::NoDeployment { retry_in, .. } => {
+                Some(*retry_in)
+            }
             _ => None,
         }
     }

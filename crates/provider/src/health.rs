@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use crate::deployments::failure_class::{FailureClass, classify};
 use crate::error::CallError;
 
 /// Weight of the latest response in the average: one part of this many.
@@ -20,6 +21,8 @@ pub(crate) struct CallHealth {
     started: AtomicU64,
     ended: AtomicU64,
     failed: AtomicU64,
+    /// The same by class, in the order of [`FailureClass::ALL`].
+    failed_by_class: [AtomicU64; FailureClass::ALL.len()],
     last_micros: AtomicU64,
     average_micros: AtomicU64,
     last_error: Mutex<Option<LastCallError>>,
@@ -63,7 +66,7 @@ impl BreakerPosition {
 
 /// What is known of the calls to a model, or to those of a provider's models that have no entry
 /// of their own.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TargetHealth {
     /// The name of the model's entry; `None` for a provider's other models.
     pub model: Option<String>,
@@ -77,16 +80,41 @@ pub struct TargetHealth {
     pub attempts: u64,
     /// Those that failed.
     pub failed: u64,
+    /// The same by class, such as `rate_limited` or `timeout`; only those that happened.
+    pub failures: Vec<(&'static str, u64)>,
     /// How long the last response took to begin.
     pub last_latency: Option<Duration>,
     /// The same as a moving average.
     pub average_latency: Option<Duration>,
     /// The last error.
     pub last_error: Option<LastCallError>,
+    /// What is known of it as one of several deployments.
+    pub deployment: Option<DeploymentHealth>,
+}
+
+/// What is known of one of several deployments of a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DeploymentHealth {
+    /// The model, as the provider calls it.
+    pub upstream_model: String,
+    /// Its weight.
+    pub weight: u32,
+    /// How often it was chosen since the start.
+    pub chosen: u64,
+    /// Its part of all choices of the model, from 0 to 1.
+    pub share: f64,
+    /// Calls that run or wait; a stream runs until it ends.
+    pub running: u64,
+    /// The moving average of the time until a response begins.
+    pub latency: Option<Duration>,
+    /// Why it is passed over: `rate_limited`, `server_error`, `timeout` or `auth`.
+    pub cooldown: Option<&'static str>,
+    /// For how long, if that is known.
+    pub cooldown_left: Option<Duration>,
 }
 
 /// What is known of a provider.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ProviderHealth {
     /// Its name.
     pub name: String,
@@ -119,6 +147,9 @@ impl CallHealth {
 
     pub(crate) fn record_error(&self, error: &CallError) {
         self.failed.fetch_add(1, Ordering::Relaxed);
+        if let Some(counter) = self.failed_by_class.get(classify(error) as usize) {
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
         let status = match error {
             CallError::Upstream { error, .. } => Some(error.status),
             _ => None,
@@ -133,6 +164,35 @@ impl CallHealth {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         *slot = Some(last);
+    }
+
+    /// Goes on where an earlier one is. Its calls that are under way end there.
+    pub(crate) fn take_over(&self, previous: &CallHealth) {
+        let copy = |to: &AtomicU64, from: &AtomicU64| {
+            to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        };
+        copy(&self.started, &previous.started);
+        copy(&self.ended, &previous.started);
+        copy(&self.failed, &previous.failed);
+        let classes = self.failed_by_class.iter().zip(&previous.failed_by_class);
+        classes.for_each(|(to, from)| copy(to, from));
+        copy(&self.last_micros, &previous.last_micros);
+        copy(&self.average_micros, &previous.average_micros);
+        let last = previous.last_error.lock();
+        let last = last.unwrap_or_else(PoisonError::into_inner).clone();
+        *self
+            .last_error
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = last;
+    }
+
+    fn failures_by_class(&self) -> Vec<(&'static str, u64)> {
+        let classes = FailureClass::ALL.into_iter().zip(&self.failed_by_class);
+        let counted = classes.map(|(class, counter)| {
+            let count = counter.load(Ordering::Relaxed);
+            (class.as_str(), count)
+        });
+        counted.filter(|(_, count)| *count > 0).collect()
     }
 
     pub(crate) fn snapshot(&self, breaker: BreakerPosition, failures: u32) -> TargetHealth {
@@ -154,9 +214,11 @@ impl CallHealth {
             in_flight: started.saturating_sub(ended),
             attempts: started,
             failed: self.failed.load(Ordering::Relaxed),
+            failures: self.failures_by_class(),
             last_latency: micros(&self.last_micros),
             average_latency: micros(&self.average_micros),
             last_error: last_error.clone(),
+            deployment: None,
         }
     }
 }

@@ -104,9 +104,9 @@ pub enum KeyError {
     /// No key is configured.
     #[error("set api_key in its configuration")]
     NotConfigured,
-    /// An access token, which replaces the key, could not be obtained.
-    #[error("could not obtain an access token: {0}")]
-    Token(String),
+    /// Credentials of a cloud, which replace the key, could not be obtained.
+    #[error("could not obtain credentials: {0}")]
+    Credentials(String),
     /// The key cannot be sent in a header.
     #[error("the key contains characters that are not allowed in a header")]
     NotHeaderSafe,
@@ -119,7 +119,7 @@ impl KeyError {
             KeyError::NotSet(_) => "key-not-set",
             KeyError::File { .. } => "key-file-unreadable",
             KeyError::NotConfigured => "key-not-configured",
-            KeyError::Token(_) => "key-no-token",
+            KeyError::Credentials(_) => "key-no-credentials",
             KeyError::NotHeaderSafe => "key-not-sendable",
         }
     }

@@ -20,10 +20,12 @@
 //! | module | owns |
 //! |---|---|
 //! | `providers`, `provider` | the entry point; one configured provider |
-//! | [`config`] | the configuration; `upstream/build` validates it |
+//! | [`config`] | the configuration; each kind validates its own |
 //! | `routing_table`, `well_known`, `suggest` | from a name to its route; suggestions for misspelled names |
+//! | `planned_route`, `deployments` | the same where there is a choice: deployments of one model, cooldowns, fallbacks by kind of failure |
 //! | `route`, `target` | the models of a route, tried in order; one model of a provider |
-//! | `upstream` | one file per kind of provider: path, headers, credentials, dialect |
+//! | [`kinds`], `descriptor` | one file per kind of provider; what such a file says |
+//! | `upstream` | what every kind does for a call: path, headers, credentials, dialect |
 //! | `client_request`, `credentials` | a client's request; its own key and headers |
 //! | `call`, `pass_through`, `events` | the two ways to call |
 //! | `exchange` | one request to a provider, and its error responses |
@@ -32,7 +34,10 @@
 //! | `anthropic_skills` | Anthropic's skills API |
 //! | `model_slot`, `limiter`, `breaker`, `retry` | concurrency limits, circuit breaker, retries |
 //! | `health` | what is known of recent calls |
-//! | `key`, `google_token`, `env`, `small_file` | keys and tokens, and where they are read from |
+//! | `cloud_auth` | credentials of AWS, Google and Azure, from `prowess-cloud` |
+//! | `key`, `env`, `small_file` | keys and tokens, and where they are read from |
+//! | `endpoints` | endpoints besides conversations, and any path of a provider |
+//! | [`known_models`] | facts of models that need no configuration: prices, limits, features |
 //! | `http` | the HTTP client and its bodies |
 //! | `error`, `route_error` | why a call failed; why a name matches no model |
 //! | [`scripted`] | a scripted model |
@@ -44,22 +49,28 @@ mod anthropic_skills;
 mod breaker;
 mod call;
 mod client_request;
+mod cloud_auth;
 pub mod config;
 mod count;
 mod credentials;
+mod deployments;
+mod descriptor;
 mod embed;
+mod endpoints;
 mod env;
 mod error;
 mod events;
 mod exchange;
-mod google_token;
 mod health;
 mod http;
 mod key;
+pub mod kinds;
+pub mod known_models;
 mod limiter;
 mod model_slot;
 mod models;
 mod pass_through;
+mod planned_route;
 mod provider;
 mod provider_files;
 mod providers;
@@ -82,11 +93,15 @@ pub use crate::call::{CallFailure, ModelOutput, UpstreamReply};
 pub use crate::client_request::ClientRequest;
 pub use crate::count::InputTokenCount;
 pub use crate::credentials::ClientCredentials;
+pub use crate::deployments::{FailureCode, RouteDecision, RouteReason};
 pub use crate::embed::EmbeddingReply;
+pub use crate::endpoints::{EndpointBody, EndpointRequest, EndpointResponse, ProviderPathRequest};
 pub use crate::env::Env;
 pub use crate::error::CallError;
 pub use crate::events::EventStream;
-pub use crate::health::{BreakerPosition, LastCallError, ProviderHealth, TargetHealth};
+pub use crate::health::{
+    BreakerPosition, DeploymentHealth, LastCallError, ProviderHealth, TargetHealth,
+};
 pub use crate::http::{ByteStream, is_event_stream};
 pub use crate::key::{KeyError, KeySource, SecretText};
 pub use crate::models::{ModelEntry, UpstreamModel};
@@ -95,5 +110,9 @@ pub use crate::provider_files::ProviderFileResponse;
 pub use crate::providers::Providers;
 pub use crate::route::{ForwardOutcome, Route};
 pub use crate::route_error::RouteError;
+pub use crate::routing_table::{
+    BreakerExplanation, DeploymentExplanation, DialectExplanation, FallbackExplanation,
+    LimitExplanation, RouteExplanation, TimeoutExplanation,
+};
 pub use crate::target::Target;
 pub use crate::upstream::{ModelTask, ProviderFileOperation};

@@ -6,13 +6,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::config::ConcurrencyLimit;
+use crate::deployments::state::RunningCall;
 use crate::error::CallError;
 
 /// A permit for a running call; released when dropped.
 #[derive(Debug)]
-pub(crate) struct CallPermit(
-    #[expect(dead_code, reason = "held for its drop")] OwnedSemaphorePermit,
-);
+#[expect(dead_code, reason = "held for its drop")]
+pub(crate) struct CallPermit {
+    pub(crate) place: Option<OwnedSemaphorePermit>,
+    /// Of a deployment, whose running calls are counted.
+    pub(crate) running: Option<RunningCall>,
+}
 
 /// The concurrency limit of a model.
 #[derive(Debug)]
@@ -34,10 +38,20 @@ impl ConcurrencyLimiter {
         }
     }
 
+    /// What it allows.
+    pub(crate) fn limit(&self) -> &ConcurrencyLimit {
+        &self.limit
+    }
+
+    /// Whether a call would have to wait.
+    pub(crate) fn is_saturated(&self) -> bool {
+        self.semaphore.available_permits() == 0
+    }
+
     /// Acquires a permit, in order of arrival.
-    pub(crate) async fn acquire(&self) -> Result<CallPermit, CallError> {
+    pub(crate) async fn acquire(&self) -> Result<OwnedSemaphorePermit, CallError> {
         if let Ok(permit) = Arc::clone(&self.semaphore).try_acquire_owned() {
-            return Ok(CallPermit(permit));
+            return Ok(permit);
         }
         let queue = QueueGuard::join(&self.waiting);
         if queue.position > self.limit.queued {
@@ -45,7 +59,7 @@ impl ConcurrencyLimiter {
         }
         let place = Arc::clone(&self.semaphore).acquire_owned();
         match tokio::time::timeout(self.limit.wait, place).await {
-            Ok(Ok(permit)) => Ok(CallPermit(permit)),
+            Ok(Ok(permit)) => Ok(permit),
             // The semaphore is never closed, so this is the timeout.
             _ => Err(self.busy_error()),
         }
@@ -112,7 +126,7 @@ mod tests {
             "m is busy: 1 calls are running and 1 are waiting; try again later"
         );
         drop(first);
-        second.await.unwrap().unwrap();
+        drop(second.await.unwrap().unwrap());
     }
 
     #[tokio::test(start_paused = true)]

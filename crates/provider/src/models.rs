@@ -18,7 +18,7 @@ const MAX_LIST_BYTES: usize = 8 * MAX_ERROR_BYTES;
 pub struct ModelEntry {
     /// Its name; with a trailing `*`, a pattern of names.
     pub name: String,
-    /// Its provider.
+    /// Its provider; of several deployments that of the first.
     pub provider: String,
 }
 
@@ -26,9 +26,11 @@ impl ModelEntry {
     /// The names of a configured model.
     pub(crate) fn from_config(model: &ModelConfig) -> impl Iterator<Item = ModelEntry> {
         let names = std::iter::once(&model.name).chain(&model.aliases);
-        names.map(|name| ModelEntry {
+        let first = model.deployments.first();
+        let provider = first.map_or(&model.provider, |first| &first.provider);
+        names.map(move |name| ModelEntry {
             name: name.clone(),
-            provider: model.provider.clone(),
+            provider: provider.clone(),
         })
     }
 }

@@ -10,12 +10,12 @@ use prowess_wire::{ClientDialect, is_error, raw, read_token_counts, token_counts
 use crate::client_request::ClientRequest;
 use crate::config::Price;
 use crate::credentials::ClientCredentials;
+use crate::deployments::RouteDecision;
 use crate::error::CallError;
 use crate::http::{ByteStream, HttpResponse, IdleTimeoutBody, headers, read_ahead};
 use crate::key::SecretText;
 use crate::limiter::CallPermit;
 use crate::provider::{HttpBackend, ProviderBackend};
-use crate::retry::RetryState;
 use crate::target::Target;
 use crate::upstream::{BodyOrigin, ModelTask, UpstreamJob};
 
@@ -29,7 +29,7 @@ pub struct PassThroughResponse {
     pub provider: String,
     /// The model that was called, as the provider calls it.
     pub model: String,
-    /// The price of its tokens, if configured.
+    /// The price of its tokens, if it is configured or known.
     pub price: Option<Price>,
     /// The status.
     pub status: StatusCode,
@@ -37,6 +37,10 @@ pub struct PassThroughResponse {
     pub headers: HeaderMap,
     /// The token usage, of a response that is not a stream and was read completely.
     pub usage: Option<TokenUsage>,
+    /// Why this model answered, if there was a choice.
+    pub decision: Option<Box<RouteDecision>>,
+    /// The id of a response that one of several deployments stores, as JSON.
+    pub(crate) stored_id: Option<Box<str>>,
     /// The body.
     pub body: ByteStream,
 }
@@ -152,7 +156,7 @@ impl PassThroughCall<'_> {
         &self,
         permit: Option<CallPermit>,
     ) -> Result<PassThroughResponse, ForwardFailure> {
-        let mut tries = RetryState::new(&self.http.retry);
+        let mut tries = self.target.retries(self.http);
         loop {
             let mut refusal = None;
             let breaker_permit = self.target.slot.breaker.acquire()?;
@@ -223,7 +227,7 @@ impl PassThroughCall<'_> {
     ) -> Result<PassThroughResponse, CallError> {
         let provider = &self.target.provider.name;
         let mut body = IdleTimeoutBody::new(response.body, self.http.client.timeouts().idle);
-        let mut usage = None;
+        let (mut usage, mut stored_id) = (None, None);
         let streamed = self.incoming.stream && self.incoming.json_array;
         let body = if streamed || headers::is_event_stream(&response.headers) {
             ByteStream::new(body, provider)
@@ -232,6 +236,7 @@ impl PassThroughCall<'_> {
             let (start, all) = read.map_err(|error| error.to_call_error(provider))?;
             if all {
                 usage = self.read_usage(&start)?;
+                stored_id = self.read_stored_id(&start);
                 ByteStream::from_bytes(start, provider)
             } else {
                 ByteStream::with_prefix(start, body, provider)
@@ -239,7 +244,19 @@ impl PassThroughCall<'_> {
         };
         let headers = headers::for_client(response.headers);
         let passed = self.to_response(response.status, headers, body);
-        Ok(PassThroughResponse { usage, ..passed })
+        Ok(PassThroughResponse {
+            usage,
+            stored_id,
+            ..passed
+        })
+    }
+
+    /// The id of a response that its provider stores. Only a choice among deployments needs it.
+    fn read_stored_id(&self, body: &[u8]) -> Option<Box<str>> {
+        if !self.target.slot.has_siblings || self.incoming.client != ClientDialect::Responses {
+            return None;
+        }
+        raw::field(body, "id").ok()?.map(Box::from)
     }
 
     /// The token counts of a response, which must be JSON.
@@ -265,10 +282,12 @@ impl PassThroughCall<'_> {
         PassThroughResponse {
             provider: self.target.provider.name.clone(),
             model: self.target.model.clone(),
-            price: self.target.slot.price.clone(),
+            price: self.target.price().cloned(),
             status,
             headers,
             usage: None,
+            decision: None,
+            stored_id: None,
             body,
         }
     }

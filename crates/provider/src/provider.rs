@@ -1,25 +1,21 @@
 //! A configured provider: its backend, HTTP client and keys.
 
-use std::path::PathBuf;
+use std::any::Any;
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName};
 
 use crate::breaker::CircuitBreaker;
-use crate::config::{
-    ProviderConfig, ProviderConfigError, ProviderKind, RetryPolicy, WriteOverrides,
-};
+use crate::config::{ProviderConfig, ProviderConfigError, RetryPolicy, ScriptedOptions};
 use crate::credentials::ClientCredentials;
 use crate::env::Env;
 use crate::error::CallError;
-use crate::google_token::GoogleTokenSource;
 use crate::http::HttpClient;
 use crate::http::headers::sensitive_value;
 use crate::key::{CachedKey, KeyError, SecretText};
 use crate::model_slot::ModelSlot;
 use crate::scripted::ModelScript;
-use crate::upstream::Upstream;
-use crate::well_known;
+use crate::upstream::{Upstream, build_upstream, own_key};
 
 /// A configured provider.
 #[derive(Debug)]
@@ -42,11 +38,10 @@ pub(crate) enum ProviderBackend {
 /// An HTTP upstream.
 #[derive(Debug)]
 pub(crate) struct HttpBackend {
-    pub(crate) upstream: Upstream,
+    pub(crate) upstream: Box<dyn Upstream>,
     pub(crate) client: HttpClient,
     pub(crate) retry: RetryPolicy,
     key: Option<CachedKey>,
-    google: Option<GoogleTokenSource>,
     allow_client_key: bool,
     headers: HeaderMap,
 }
@@ -54,7 +49,7 @@ pub(crate) struct HttpBackend {
 impl Provider {
     /// Builds and validates a configured provider.
     pub(crate) fn build(config: &ProviderConfig, env: &Env) -> Result<Self, ProviderConfigError> {
-        let backend = match Upstream::build(config, env)? {
+        let backend = match build_upstream(config, env)? {
             Some(upstream) => {
                 ProviderBackend::Http(Box::new(HttpBackend::build(config, upstream, env)?))
             }
@@ -62,12 +57,7 @@ impl Provider {
         };
         let breaker = &config.policies.breaker;
         Ok(Provider {
-            slot: Arc::new(ModelSlot {
-                breaker: CircuitBreaker::new(&config.name, breaker),
-                limiter: None,
-                write_overrides: WriteOverrides::default(),
-                price: None,
-            }),
+            slot: Arc::new(ModelSlot::new(CircuitBreaker::new(&config.name, breaker))),
             breaker: breaker.clone(),
             name: config.name.clone(),
             kind: config.kind.as_str(),
@@ -78,11 +68,12 @@ impl Provider {
 
 fn load_script(config: &ProviderConfig) -> Result<ModelScript, ProviderConfigError> {
     let entry = format!("providers.{}.script", config.name);
-    match &config.kind {
-        ProviderKind::Scripted(options) => {
+    let options: &(dyn Any + 'static) = config.kind.options();
+    match options.downcast_ref::<ScriptedOptions>() {
+        Some(options) => {
             ModelScript::load(options).map_err(|error| ProviderConfigError::Script { entry, error })
         }
-        _ => Err(ProviderConfigError::Missing {
+        None => Err(ProviderConfigError::Missing {
             entry,
             what: "script",
             remedy: "set script to a file".to_owned(),
@@ -93,21 +84,14 @@ fn load_script(config: &ProviderConfig) -> Result<ModelScript, ProviderConfigErr
 impl HttpBackend {
     fn build(
         config: &ProviderConfig,
-        upstream: Upstream,
+        upstream: Box<dyn Upstream>,
         env: &Env,
     ) -> Result<Self, ProviderConfigError> {
-        // A key from a standard variable must not be sent to another address than the
-        // kind's own.
-        let default_key = || match config.base_url {
-            None => well_known::key_from_env(well_known::key_variables(&config.kind), env),
-            Some(_) => None,
-        };
-        let key = config.api_key.clone().or_else(default_key);
+        let key = config.api_key.clone().or_else(|| own_key(config, env));
         Ok(HttpBackend {
             client: HttpClient::new(&config.name, upstream.base(), &config.policies.timeouts),
             upstream,
             retry: config.policies.retry.clone(),
-            google: google_tokens(config, env),
             key: key.map(|source| CachedKey::new(source, env)),
             allow_client_key: config.allow_client_key,
             headers: extra_headers(config, env)?,
@@ -132,14 +116,13 @@ impl HttpBackend {
             provider: provider.to_owned(),
             error,
         };
-        match (&self.key, &self.google) {
-            (Some(key), _) => key.get().map(Some).map_err(missing),
-            (None, Some(google)) => {
-                let token = Box::pin(google.token(&self.client)).await;
-                token.map(Some).map_err(missing)
-            }
-            (None, None) if self.upstream.needs_key() => Err(missing(KeyError::NotConfigured)),
-            (None, None) => Ok(None),
+        if let Some(key) = &self.key {
+            return key.get().map(Some).map_err(missing);
+        }
+        match self.upstream.authenticate() {
+            Some(authentication) => authentication.await,
+            None if self.upstream.needs_key() => Err(missing(KeyError::NotConfigured)),
+            None => Ok(None),
         }
     }
 
@@ -149,20 +132,6 @@ impl HttpBackend {
             headers.insert(name.clone(), value.clone());
         }
     }
-}
-
-/// Where tokens come from when there is no key. As with keys, the standard credentials
-/// are not used for another address than the kind's own.
-fn google_tokens(config: &ProviderConfig, env: &Env) -> Option<GoogleTokenSource> {
-    let ProviderKind::Vertex(options) = &config.kind else {
-        return None;
-    };
-    let default_file = || match config.base_url {
-        None => env.get("GOOGLE_APPLICATION_CREDENTIALS").map(PathBuf::from),
-        Some(_) => None,
-    };
-    let file = options.credentials.clone().or_else(default_file)?;
-    Some(GoogleTokenSource::new(file))
 }
 
 fn extra_headers(config: &ProviderConfig, env: &Env) -> Result<HeaderMap, ProviderConfigError> {

@@ -6,13 +6,14 @@ use prowess_wire::ClientDialect;
 
 use crate::config::{ProviderConfigError, ProvidersConfig};
 use crate::credentials::ClientCredentials;
+use crate::endpoints::{EndpointResponse, ProviderPathRequest};
 use crate::error::CallError;
 use crate::health::ProviderHealth;
 use crate::models::{ModelEntry, UpstreamModel};
 use crate::provider_files::ProviderFileResponse;
 use crate::route::Route;
 use crate::route_error::RouteError;
-use crate::routing_table::RoutingTable;
+use crate::routing_table::{RouteExplanation, RoutingTable};
 use crate::upstream::ProviderFileOperation;
 
 /// All providers and models. Cheap to clone; one per gateway, as it owns the connection
@@ -33,6 +34,17 @@ impl Providers {
     /// Resolves a model name.
     pub fn route(&self, model: &str) -> Result<Route, RouteError> {
         self.table.route(model)
+    }
+
+    /// What a request to a model would do: its deployments, limits, prices and fallbacks.
+    pub fn explain(&self, model: &str) -> Result<RouteExplanation, RouteError> {
+        self.table.explain(model)
+    }
+
+    /// Takes over what `previous` knows of the deployments that both have: circuit breakers,
+    /// measured times and the deployments that conversations prefer.
+    pub fn take_over(&self, previous: &Providers) {
+        self.table.take_over(&previous.table);
     }
 
     /// The configured models, in order.
@@ -63,6 +75,21 @@ impl Providers {
     ) -> Result<Vec<UpstreamModel>, CallError> {
         let provider = self.table.find_provider(provider)?;
         provider.list_models(credentials).await
+    }
+
+    /// Passes a request on to a path of a provider's API, with the provider's credentials.
+    ///
+    /// # Errors
+    /// When the provider is unknown or cannot be reached, or the path leads elsewhere. Its own
+    /// error responses are returned like any other.
+    pub async fn forward_path(
+        &self,
+        provider: &str,
+        request: ProviderPathRequest,
+        credentials: &ClientCredentials,
+    ) -> Result<EndpointResponse, CallError> {
+        let provider = self.table.find_provider(provider)?;
+        provider.forward_path(request, credentials).await
     }
 
     /// Whether a provider's servers create and store files.

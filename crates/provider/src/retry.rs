@@ -13,6 +13,21 @@ pub(crate) struct RetryState<'a> {
     attempts: u32,
 }
 
+/// For a deployment that has others beside it: they are called instead.
+static ONCE: RetryPolicy = RetryPolicy {
+    max_attempts: 1,
+    first_delay: Duration::ZERO,
+    max_delay: Duration::ZERO,
+    max_retry_after: Duration::ZERO,
+};
+
+impl RetryState<'static> {
+    /// A call that is made once.
+    pub(crate) fn once() -> Self {
+        RetryState::new(&ONCE)
+    }
+}
+
 impl<'a> RetryState<'a> {
     pub(crate) fn new(retry: &'a RetryPolicy) -> Self {
         RetryState { retry, attempts: 1 }
@@ -31,7 +46,11 @@ impl<'a> RetryState<'a> {
 }
 
 /// The delay before the next attempt; `None` if there is none.
-fn retry_delay(retry: &RetryPolicy, attempts: u32, error: &CallError) -> Option<Duration> {
+pub(crate) fn retry_delay(
+    retry: &RetryPolicy,
+    attempts: u32,
+    error: &CallError,
+) -> Option<Duration> {
     if attempts >= retry.max_attempts || !error.is_retryable() {
         return None;
     }

@@ -1,4 +1,7 @@
-//! Routes: the targets of a model name, tried in order.
+//! Routes: the targets of a model name, tried in order. Where there is a choice, the order is
+//! that of `planned_route`.
+
+use std::sync::Arc;
 
 use prowess_wire::embeddings::{EmbeddingRequest, read_embedding_request};
 use prowess_wire::neutral::Request;
@@ -7,6 +10,8 @@ use crate::call::UpstreamReply;
 use crate::client_request::ClientRequest;
 use crate::count::InputTokenCount;
 use crate::credentials::ClientCredentials;
+use crate::deployments::plan::RoutePlan;
+use crate::deployments::{FailureCode, RouteDecision, RouteReason};
 use crate::embed::EmbeddingReply;
 use crate::error::CallError;
 use crate::pass_through::{ForwardFailure, PassThroughResponse};
@@ -18,6 +23,8 @@ use crate::upstream::ModelTask;
 pub struct Route {
     pub(crate) name: String,
     pub(crate) targets: Vec<Target>,
+    /// How a target is chosen; `None` if they are tried in their order.
+    pub(crate) plan: Option<Arc<RoutePlan>>,
 }
 
 /// The outcome of a forwarded request.
@@ -43,21 +50,54 @@ pub enum ForwardOutcome {
     },
 }
 
+impl ForwardOutcome {
+    /// Why this model answered, if there was a choice.
+    pub fn decision(&self) -> Option<&RouteDecision> {
+        match self {
+            ForwardOutcome::PassedThrough(passed) => passed.decision.as_deref(),
+            ForwardOutcome::Translated { reply, .. } => reply.decision.as_deref(),
+            ForwardOutcome::Embedded { reply, .. } => reply.decision.as_deref(),
+            ForwardOutcome::TokenCount(_) => None,
+        }
+    }
+
+    /// Takes it, for the client's header.
+    pub fn take_decision(&mut self) -> Option<Box<RouteDecision>> {
+        match self {
+            ForwardOutcome::PassedThrough(passed) => passed.decision.take(),
+            ForwardOutcome::Translated { reply, .. } => reply.decision.take(),
+            ForwardOutcome::Embedded { reply, .. } => reply.decision.take(),
+            ForwardOutcome::TokenCount(_) => None,
+        }
+    }
+
+    pub(crate) fn set_decision(&mut self, decision: Option<Box<RouteDecision>>) {
+        match self {
+            ForwardOutcome::PassedThrough(passed) => passed.decision = decision,
+            ForwardOutcome::Translated { reply, .. } => reply.decision = decision,
+            ForwardOutcome::Embedded { reply, .. } => reply.decision = decision,
+            ForwardOutcome::TokenCount(_) => {}
+        }
+    }
+}
+
 impl Route {
     /// The model name that the client sent.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The models, in the order they are tried.
+    /// The models that may be called: all deployments, then all fallbacks. Without several
+    /// deployments, and without fallbacks for special failures, they are tried in this order.
     pub fn targets(&self) -> &[Target] {
         &self.targets
     }
 
-    /// The same with its first model only.
+    /// The same with its first model only, and with one deployment of it.
     #[must_use]
     pub fn without_fallbacks(mut self) -> Route {
         self.targets.truncate(1);
+        self.plan = None;
         self
     }
 
@@ -69,6 +109,9 @@ impl Route {
         request: &Request,
         credentials: &ClientCredentials,
     ) -> Result<UpstreamReply, CallError> {
+        if let Some(plan) = &self.plan {
+            return Box::pin(self.call_planned(plan, request, credentials)).await;
+        }
         let mut last = None;
         let mut failures = Vec::new();
         for target in &self.targets {
@@ -79,6 +122,7 @@ impl Route {
                 }
                 Err(error) => return Err(error),
                 Ok(mut reply) => {
+                    reply.decision = self.fallback_decision(target, last.as_ref());
                     failures.append(&mut reply.failures);
                     reply.failures = failures;
                     return Ok(reply);
@@ -94,6 +138,9 @@ impl Route {
         request: &Request,
         credentials: &ClientCredentials,
     ) -> Result<InputTokenCount, CallError> {
+        if let Some(plan) = &self.plan {
+            return Box::pin(self.count_planned(plan, request, credentials)).await;
+        }
         let mut last = None;
         for target in &self.targets {
             match target.count(request, credentials).await {
@@ -112,6 +159,9 @@ impl Route {
         request: &EmbeddingRequest,
         credentials: &ClientCredentials,
     ) -> Result<EmbeddingReply, CallError> {
+        if let Some(plan) = &self.plan {
+            return Box::pin(self.embed_planned(plan, request, credentials)).await;
+        }
         let mut last = None;
         for target in &self.targets {
             match target.embed(request, credentials).await {
@@ -140,6 +190,9 @@ impl Route {
         incoming: ClientRequest<'_>,
         credentials: &ClientCredentials,
     ) -> Result<ForwardOutcome, CallError> {
+        if let Some(plan) = &self.plan {
+            return Box::pin(self.forward_planned(plan, incoming, credentials)).await;
+        }
         let mut last: Option<ForwardFailure> = None;
         let passes = incoming.can_pass_through();
         for target in &self.targets {
@@ -153,7 +206,12 @@ impl Route {
                 called.map_err(ForwardFailure::from)
             };
             match outcome {
-                Ok(answer) => return Ok(answer),
+                Ok(mut answer) => {
+                    if let Some(failed) = &last {
+                        answer.set_decision(self.fallback_decision(target, Some(&failed.error)));
+                    }
+                    return Ok(answer);
+                }
                 Err(refused) if refused.error.allows_fallback() => {
                     let error = self.log_fallback(target, refused.error);
                     last = Some(ForwardFailure { error, ..refused });
@@ -167,7 +225,25 @@ impl Route {
         }
     }
 
-    fn log_fallback(&self, target: &Target, error: CallError) -> CallError {
+    /// Why a fallback answered; `None` if nothing failed before it.
+    pub(crate) fn fallback_decision(
+        &self,
+        target: &Target,
+        failed: Option<&CallError>,
+    ) -> Option<Box<RouteDecision>> {
+        let code = FailureCode::from_error(failed?);
+        let mut targets = self.targets.iter();
+        let place = targets.position(|other| std::ptr::eq(other, target))?;
+        Some(Box::new(RouteDecision {
+            route: self.name.clone(),
+            provider: target.provider().to_owned(),
+            model: target.model().to_owned(),
+            attempt: u32::try_from(place + 1).unwrap_or(u32::MAX),
+            reason: RouteReason::Fallback(code),
+        }))
+    }
+
+    pub(crate) fn log_fallback(&self, target: &Target, error: CallError) -> CallError {
         if self.targets.len() > 1 {
             tracing::warn!(
                 route = self.name,
@@ -180,7 +256,7 @@ impl Route {
         error
     }
 
-    fn no_targets_error(&self) -> CallError {
+    pub(crate) fn no_targets_error(&self) -> CallError {
         CallError::Unsupported {
             provider: self.name.clone(),
             what: "respond: the route has no models",
@@ -189,7 +265,7 @@ impl Route {
 }
 
 impl Target {
-    async fn call_translated(
+    pub(crate) async fn call_translated(
         &self,
         incoming: ClientRequest<'_>,
         credentials: &ClientCredentials,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use prowess_wire::{ClientDialect, WriteOptions};
+use tokio::time::Instant;
 
 use crate::config::Price;
 use crate::error::CallError;
@@ -10,6 +11,7 @@ use crate::http::HttpResponse;
 use crate::key::SecretText;
 use crate::model_slot::ModelSlot;
 use crate::provider::{HttpBackend, Provider, ProviderBackend};
+use crate::retry::RetryState;
 use crate::upstream::{ModelTask, UpstreamJob};
 
 /// A model of a provider.
@@ -18,6 +20,8 @@ pub struct Target {
     pub(crate) provider: Arc<Provider>,
     pub(crate) slot: Arc<ModelSlot>,
     pub(crate) model: String,
+    /// The price of a known model, if none is configured.
+    pub(crate) known_price: Option<Arc<Price>>,
 }
 
 impl Target {
@@ -49,9 +53,17 @@ impl Target {
         }
     }
 
-    /// The price of its tokens, if configured.
+    /// The price of its tokens: the configured one, or that of a known model.
     pub fn price(&self) -> Option<&Price> {
-        self.slot.price.as_ref()
+        self.slot.price.as_ref().or(self.known_price.as_deref())
+    }
+
+    /// The retries of one call. A deployment that has others beside it is called once.
+    pub(crate) fn retries<'a>(&self, http: &'a HttpBackend) -> RetryState<'a> {
+        match self.slot.has_siblings {
+            true => RetryState::once(),
+            false => RetryState::new(&http.retry),
+        }
     }
 
     /// Whether a client's bytes can be passed on unchanged.
@@ -82,6 +94,12 @@ impl Target {
         let request = self
             .provider
             .prepare_request(http, http.upstream.request(job, key))?;
-        http.client.send(request).await
+        let deployment = self.slot.deployment.as_ref();
+        let deployment = deployment.map(|deployment| (deployment, Instant::now()));
+        let sent = http.client.send(request).await;
+        if let (Some((deployment, started)), Ok(response)) = (deployment, &sent) {
+            deployment.observe(started.elapsed(), &response.headers);
+        }
+        sent
     }
 }

@@ -1,127 +1,35 @@
-//! Providers that need no configuration: setting their key variable is enough.
+//! Providers that need no configuration: setting a variable of their kind is enough. Derived
+//! from the kinds.
 
-use crate::config::{
-    AnthropicOptions, AzureOptions, BedrockOptions, GeminiOptions, OpenAiOptions, Policies,
-    ProviderConfig, ProviderKind, VertexOptions,
-};
+use std::sync::LazyLock;
+
+use toml::{Table, Value};
+
+use crate::config::{Policies, ProviderConfig, ProviderConfigError, ProviderKind};
+use crate::descriptor::{ConfigPaths, KindDescriptor};
 use crate::env::Env;
-use crate::key::KeySource;
+use crate::kinds;
 
 /// A well-known provider.
 #[derive(Debug)]
 pub(crate) struct WellKnownProvider {
     /// Its name, as in `name/model`.
     pub(crate) name: &'static str,
-    /// The variables that may contain its key, in order of preference.
+    /// The variables of which one must be set, in order of preference.
     pub(crate) key_variables: &'static [&'static str],
-    /// Prefixes of its model names, where they are unambiguous.
-    model_prefixes: &'static [&'static str],
-    kind: WellKnownKind,
+    kind: &'static KindDescriptor,
 }
 
-#[derive(Debug, Clone, Copy)]
-enum WellKnownKind {
-    Anthropic,
-    OpenAi,
-    Compatible(&'static str),
-    Ollama,
-    Azure,
-    Bedrock,
-    Vertex,
-    Gemini,
-}
-
-const fn well_known(
-    name: &'static str,
-    keys: &'static [&'static str],
-    kind: WellKnownKind,
-) -> WellKnownProvider {
-    WellKnownProvider {
-        name,
-        key_variables: keys,
-        model_prefixes: &[],
-        kind,
-    }
-}
-
-const fn openai_compatible(
-    name: &'static str,
-    keys: &'static [&'static str],
-    base: &'static str,
-) -> WellKnownProvider {
-    well_known(name, keys, WellKnownKind::Compatible(base))
-}
-
-static WELL_KNOWN: [WellKnownProvider; 15] = [
-    WellKnownProvider {
-        model_prefixes: &["claude-"],
-        ..well_known(
-            "anthropic",
-            &["ANTHROPIC_API_KEY"],
-            WellKnownKind::Anthropic,
-        )
-    },
-    WellKnownProvider {
-        model_prefixes: &["gpt-", "chatgpt-", "codex-", "o1", "o3", "o4-"],
-        ..well_known("openai", &["OPENAI_API_KEY"], WellKnownKind::OpenAi)
-    },
-    WellKnownProvider {
-        model_prefixes: &["gemini-"],
-        ..well_known(
-            "gemini",
-            &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-            WellKnownKind::Gemini,
-        )
-    },
-    well_known(
-        "azure",
-        &["AZURE_API_KEY", "AZURE_OPENAI_API_KEY"],
-        WellKnownKind::Azure,
-    ),
-    well_known(
-        "bedrock",
-        &["AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"],
-        WellKnownKind::Bedrock,
-    ),
-    well_known(
-        "vertex_ai",
-        &[
-            "VERTEXAI_ACCESS_TOKEN",
-            "GOOGLE_OAUTH_ACCESS_TOKEN",
-            "GOOGLE_APPLICATION_CREDENTIALS",
-        ],
-        WellKnownKind::Vertex,
-    ),
-    well_known("ollama", &[], WellKnownKind::Ollama),
-    openai_compatible("groq", &["GROQ_API_KEY"], "https://api.groq.com/openai/v1"),
-    openai_compatible("mistral", &["MISTRAL_API_KEY"], "https://api.mistral.ai/v1"),
-    openai_compatible(
-        "openrouter",
-        &["OPENROUTER_API_KEY"],
-        "https://openrouter.ai/api/v1",
-    ),
-    openai_compatible(
-        "deepseek",
-        &["DEEPSEEK_API_KEY"],
-        "https://api.deepseek.com/v1",
-    ),
-    openai_compatible(
-        "together_ai",
-        &["TOGETHER_API_KEY", "TOGETHERAI_API_KEY"],
-        "https://api.together.xyz/v1",
-    ),
-    openai_compatible(
-        "fireworks_ai",
-        &["FIREWORKS_API_KEY", "FIREWORKS_AI_API_KEY"],
-        "https://api.fireworks.ai/inference/v1",
-    ),
-    openai_compatible("xai", &["XAI_API_KEY"], "https://api.x.ai/v1"),
-    openai_compatible(
-        "cerebras",
-        &["CEREBRAS_API_KEY"],
-        "https://api.cerebras.ai/v1",
-    ),
-];
+static WELL_KNOWN: LazyLock<Vec<WellKnownProvider>> = LazyLock::new(|| {
+    let known = kinds::all().iter().filter_map(|kind| {
+        Some(WellKnownProvider {
+            name: kind.provider?,
+            key_variables: kind.ready_variables(),
+            kind,
+        })
+    });
+    known.collect()
+});
 
 /// All of them.
 pub(crate) fn all() -> &'static [WellKnownProvider] {
@@ -136,90 +44,53 @@ pub(crate) fn by_name(name: &str) -> Option<&'static WellKnownProvider> {
 /// The provider whose model names begin like this.
 pub(crate) fn by_model(model: &str) -> Option<&'static WellKnownProvider> {
     WELL_KNOWN.iter().find(|provider| {
-        let mut prefixes = provider.model_prefixes.iter();
+        let mut prefixes = provider.kind.model_prefixes.iter();
         prefixes.any(|prefix| model.starts_with(prefix))
     })
 }
 
 impl WellKnownProvider {
-    /// Whether it can be called: it needs no key, or its key is set.
+    /// Whether it can be called: it needs no variable, or one is set, or its cloud's
+    /// credentials are in a standard place.
     pub(crate) fn is_ready(&self, env: &Env) -> bool {
-        self.key_variables.is_empty() || env.first(self.key_variables).is_some()
+        let has_credentials = self.kind.has_credentials;
+        self.key_variables.is_empty()
+            || env.first(self.key_variables).is_some()
+            || has_credentials.is_some_and(|has_credentials| has_credentials(env))
+    }
+
+    /// What is missing if it is not ready.
+    pub(crate) fn not_ready_reason(&self) -> String {
+        let needs_address = self.kind.key_optional && self.kind.has_credentials.is_none();
+        let what = if needs_address { "address" } else { "API key" };
+        let variables = self.key_variables.join(" or ");
+        format!("provider `{}` has no {what}; set {variables}", self.name)
     }
 
     /// Its configuration.
-    pub(crate) fn config(&self, env: &Env, policies: &Policies) -> ProviderConfig {
-        let (kind, base_url) = match self.kind {
-            WellKnownKind::Anthropic => {
-                (ProviderKind::Anthropic(AnthropicOptions::default()), None)
-            }
-            WellKnownKind::OpenAi => (ProviderKind::OpenAi(OpenAiOptions::default()), None),
-            WellKnownKind::Compatible(base) => (
-                ProviderKind::OpenAi(OpenAiOptions::default()),
-                Some(base.to_owned()),
-            ),
-            WellKnownKind::Ollama => (
-                ProviderKind::OpenAi(OpenAiOptions::default()),
-                Some(ollama_base_url(env)),
-            ),
-            WellKnownKind::Azure => (
-                ProviderKind::Azure(AzureOptions {
-                    api_version: env.get("AZURE_API_VERSION"),
-                    bearer: false,
-                }),
-                None,
-            ),
-            WellKnownKind::Bedrock => (ProviderKind::Bedrock(BedrockOptions::default()), None),
-            WellKnownKind::Vertex => (ProviderKind::Vertex(VertexOptions::default()), None),
-            WellKnownKind::Gemini => (ProviderKind::Gemini(GeminiOptions::default()), None),
+    pub(crate) fn config(
+        &self,
+        env: &Env,
+        policies: &Policies,
+    ) -> Result<ProviderConfig, ProviderConfigError> {
+        let options = self.kind.variable_options.iter();
+        let options: Table = options
+            .filter_map(|(option, variable)| {
+                Some(((*option).to_owned(), Value::String(env.get(variable)?)))
+            })
+            .collect();
+        let paths = ConfigPaths {
+            folder: std::path::Path::new(""),
+            expand: &|path| Ok(path.to_owned()),
         };
-        ProviderConfig {
-            base_url,
-            api_key: key_from_env(self.key_variables, env),
+        let kind = ProviderKind::read(self.kind, options, &paths);
+        let kind = kind.map_err(|error| ProviderConfigError::BadOption {
+            entry: format!("providers.{}.{}", self.name, error.option),
+            why: error.reason,
+        })?;
+        Ok(ProviderConfig {
             policies: policies.clone(),
             ..ProviderConfig::new(self.name, kind)
-        }
-    }
-}
-
-/// The variables that contain the key of a kind.
-pub(crate) fn key_variables(kind: &ProviderKind) -> &'static [&'static str] {
-    let name = match kind {
-        ProviderKind::Anthropic(_) => "anthropic",
-        ProviderKind::OpenAi(_) => "openai",
-        ProviderKind::Azure(_) => "azure",
-        ProviderKind::Bedrock(_) => "bedrock",
-        ProviderKind::Vertex(_) => "vertex_ai",
-        ProviderKind::Gemini(_) => "gemini",
-        ProviderKind::Scripted(_) => return &[],
-    };
-    by_name(name).map_or(&[], |provider| provider.key_variables)
-}
-
-/// Variables that are not keys, but a way to obtain or replace one.
-const NOT_KEYS: [&str; 2] = ["AWS_ACCESS_KEY_ID", "GOOGLE_APPLICATION_CREDENTIALS"];
-
-/// The variable that contains the key. If none is set: the first one, for the error
-/// message, or `None` where a key is not required.
-pub(crate) fn key_from_env(keys: &[&str], env: &Env) -> Option<KeySource> {
-    let mut holders = keys.iter().filter(|name| !NOT_KEYS.contains(name));
-    let name = match holders.clone().find(|name| env.get(name).is_some()) {
-        Some(name) => name,
-        None if keys.iter().any(|name| NOT_KEYS.contains(name)) => return None,
-        None => holders.next()?,
-    };
-    Some(KeySource::Env((*name).to_owned()))
-}
-
-/// Ollama's own variable may lack the scheme.
-fn ollama_base_url(env: &Env) -> String {
-    let host = env
-        .get("OLLAMA_HOST")
-        .unwrap_or_else(|| "127.0.0.1:11434".to_owned());
-    let host = host.trim_end_matches('/');
-    if host.contains("://") {
-        format!("{host}/v1")
-    } else {
-        format!("http://{host}/v1")
+        })
     }
 }

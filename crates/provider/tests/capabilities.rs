@@ -56,7 +56,7 @@ async fn a_name_is_known_with_an_entry_and_without() {
             at(
                 &upstream,
                 "aws",
-                ProviderKind::Bedrock(BedrockOptions {
+                ProviderKind::new(BedrockOptions {
                     region: Some("eu-central-2".to_owned()),
                     ..BedrockOptions::default()
                 }),
@@ -64,7 +64,7 @@ async fn a_name_is_known_with_an_entry_and_without() {
             at(
                 &upstream,
                 "vertex",
-                ProviderKind::Vertex(VertexOptions {
+                ProviderKind::new(VertexOptions {
                     project: Some("p".to_owned()),
                     ..VertexOptions::default()
                 }),

@@ -74,15 +74,15 @@ async fn every_provider_with_a_token_counter_is_called() {
     let mut all = Vec::new();
     for (kind, model, answer) in [
         (
-            ProviderKind::Gemini(GeminiOptions::default()),
+            ProviderKind::new(GeminiOptions::default()),
             "gemini-3",
             total,
         ),
-        (ProviderKind::Vertex(vertex), "gemini-3", total),
-        (ProviderKind::Bedrock(converse), "nova", aws),
-        (ProviderKind::Bedrock(region()), "eu.anthropic.claude", aws),
-        (ProviderKind::OpenAi(openai), "gpt", input),
-        (ProviderKind::Azure(AzureOptions::default()), "gpt", input),
+        (ProviderKind::new(vertex), "gemini-3", total),
+        (ProviderKind::new(converse), "nova", aws),
+        (ProviderKind::new(region()), "eu.anthropic.claude", aws),
+        (ProviderKind::new(openai), "gpt", input),
+        (ProviderKind::new(AzureOptions::default()), "gpt", input),
     ] {
         all.push(count_request(kind, model, answer).await);
     }
@@ -101,7 +101,7 @@ async fn what_nobody_counts_is_estimated_and_marked_so() {
     assert!(upstream.requests().await.is_empty());
     // A counter that does not support the model is not a failure.
     upstream.respond(MockResponse::json(404, "{}"));
-    let kind = ProviderKind::Gemini(GeminiOptions::default());
+    let kind = ProviderKind::new(GeminiOptions::default());
     let config = ProviderConfig::new("p", kind)
         .with_base_url(upstream.url())
         .with_api_key(KEY);

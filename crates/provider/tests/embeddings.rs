@@ -34,7 +34,7 @@ fn route(upstream: &MockUpstream, kind: ProviderKind, model: &str) -> Route {
 }
 
 fn vertex() -> ProviderKind {
-    ProviderKind::Vertex(VertexOptions {
+    ProviderKind::new(VertexOptions {
         project: Some("proj".to_owned()),
         location: Some("europe-west1".to_owned()),
         ..VertexOptions::default()
@@ -42,7 +42,7 @@ fn vertex() -> ProviderKind {
 }
 
 fn bedrock() -> ProviderKind {
-    ProviderKind::Bedrock(BedrockOptions {
+    ProviderKind::new(BedrockOptions {
         region: Some("eu-central-1".to_owned()),
         ..BedrockOptions::default()
     })
@@ -57,15 +57,15 @@ async fn start() -> MockUpstream {
 #[tokio::test]
 async fn each_kind_is_called_at_its_own_path() {
     let azure = |api_version: Option<&str>| {
-        ProviderKind::Azure(AzureOptions {
+        ProviderKind::new(AzureOptions {
             api_version: api_version.map(str::to_owned),
-            bearer: false,
+            ..AzureOptions::default()
         })
     };
     let google = "/v1/projects/proj/locations/europe-west1/publishers/google/models";
     let cases = [
         (
-            ProviderKind::OpenAi(OpenAiOptions::default()),
+            ProviderKind::new(OpenAiOptions::default()),
             "m1",
             "/embeddings".to_owned(),
             ("authorization", "Bearer sk-test-0123456789"),
@@ -86,7 +86,7 @@ async fn each_kind_is_called_at_its_own_path() {
             (1, Some(5)),
         ),
         (
-            ProviderKind::Gemini(GeminiOptions::default()),
+            ProviderKind::new(GeminiOptions::default()),
             "gemini-embedding-001",
             "/v1beta/models/gemini-embedding-001:batchEmbedContents".to_owned(),
             ("x-goog-api-key", KEY),
@@ -136,7 +136,7 @@ async fn each_kind_is_called_at_its_own_path() {
 #[tokio::test]
 async fn bedrock_is_sent_a_signature_without_a_bearer_token() {
     let upstream = start().await;
-    let kind = ProviderKind::Bedrock(BedrockOptions {
+    let kind = ProviderKind::new(BedrockOptions {
         region: Some("eu-central-1".to_owned()),
         keys: Some(AwsKeys {
             access_key_id: KeySource::parse("AKIDEXAMPLE"),
@@ -158,7 +158,7 @@ async fn bedrock_is_sent_a_signature_without_a_bearer_token() {
 #[tokio::test]
 async fn a_client_of_openais_api_passes_byte_for_byte() {
     let upstream = start().await;
-    let kind = ProviderKind::OpenAi(OpenAiOptions::default());
+    let kind = ProviderKind::new(OpenAiOptions::default());
     let route = route(&upstream, kind, "m1");
     // Spaces and an unknown field stay; only the model's name changes.
     let body = r#"{"model": "p/m1",  "input": [[1, 2], [3]], "new_field": {"a": 1}}"#;
@@ -186,7 +186,7 @@ async fn a_client_of_openais_api_passes_byte_for_byte() {
 #[tokio::test]
 async fn models_without_embeddings_refuse_and_leave_it_to_a_fallback() {
     let upstream = start().await;
-    let anthropic = ProviderKind::Anthropic(AnthropicOptions::default());
+    let anthropic = ProviderKind::new(AnthropicOptions::default());
     let credentials = ClientCredentials::default();
     for (kind, model) in [
         (anthropic.clone(), "claude-x"),
@@ -204,7 +204,7 @@ async fn models_without_embeddings_refuse_and_leave_it_to_a_fallback() {
             .with_base_url(upstream.url())
             .with_api_key(KEY)
     };
-    let gemini = ProviderKind::Gemini(GeminiOptions::default());
+    let gemini = ProviderKind::new(GeminiOptions::default());
     let providers = Providers::new(ProvidersConfig {
         providers: vec![at("ant", anthropic), at("gem", gemini)],
         models: vec![ModelConfig::new("both", "ant").with_fallbacks(["gem/m1"])],
@@ -221,7 +221,7 @@ async fn models_without_embeddings_refuse_and_leave_it_to_a_fallback() {
 #[tokio::test]
 async fn failures_are_retried_and_then_reported() {
     let upstream = start().await;
-    let kind = ProviderKind::Gemini(GeminiOptions::default());
+    let kind = ProviderKind::new(GeminiOptions::default());
     let overloaded = r#"{"error":{"code":503,"message":"busy","status":"UNAVAILABLE"}}"#;
     upstream.respond(MockResponse::json(503, overloaded));
     let credentials = ClientCredentials::default();

@@ -21,7 +21,7 @@ const GEMINI_RESPONSE: &str = r#"{"candidates":[{"content":{"role":"model","part
 const RESPONSES_RESPONSE: &str = r#"{"id":"resp_1","object":"response","model":"m1","status":"completed","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Hi","annotations":[]}]}]}"#;
 
 fn gemini(url: &str) -> ProviderConfig {
-    let kind = ProviderKind::Gemini(GeminiOptions::default());
+    let kind = ProviderKind::new(GeminiOptions::default());
     ProviderConfig {
         policies: quick(),
         ..ProviderConfig::new("gem", kind)
@@ -32,7 +32,7 @@ fn gemini(url: &str) -> ProviderConfig {
 
 /// A server with OpenAI's Responses API.
 fn with_responses(url: &str) -> ProviderConfig {
-    let kind = ProviderKind::OpenAi(OpenAiOptions {
+    let kind = ProviderKind::new(OpenAiOptions {
         responses: Some(true),
     });
     ProviderConfig {

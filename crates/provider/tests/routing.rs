@@ -1,6 +1,8 @@
 //! How names resolve to models.
 
 mod common;
+#[path = "routing/deployments.rs"]
+mod deployments;
 
 use common::{anthropic, openai};
 use prowess_provider::config::{ModelConfig, ProviderConfigError, ProvidersConfig};
@@ -97,7 +99,10 @@ fn a_configuration_that_makes_no_sense_is_refused_by_entry() {
         refused(vec![ModelConfig::new("a", "acme")]),
         refused(vec![
             ModelConfig::new("a", "oai"),
-            ModelConfig::new("a", "ant"),
+            ModelConfig {
+                aliases: vec!["a".to_owned()],
+                ..ModelConfig::new("b", "ant")
+            },
         ]),
         refused(vec![ModelConfig::new("a*b", "oai")]),
         refused(vec![ModelConfig::new("", "oai")]),
@@ -132,6 +137,6 @@ fn the_models_and_providers_that_can_be_named_are_listed() {
     );
     assert_eq!(
         providers.names(),
-        ["ant", "oai", "openai", "bedrock", "groq"]
+        ["ant", "oai", "bedrock", "groq", "openai"]
     );
 }

@@ -192,7 +192,7 @@ async fn a_script_is_a_file_and_its_errors_lead_to_a_fallback() {
     let path = dir.path().join("script.toml");
     let script = "[[step]]\nwhen.model = 'first'\nerror = { status = 500, message = 'no' }\n[[step]]\ntext = 'I am {{model}}'\n";
     std::fs::write(&path, script).unwrap();
-    let kind = ProviderKind::Scripted(ScriptedOptions::File(path.clone()));
+    let kind = ProviderKind::new(ScriptedOptions::File(path.clone()));
     let config = ProvidersConfig {
         providers: vec![ProviderConfig::new("stage", kind)],
         models: vec![ModelConfig::new("first", "stage").with_fallbacks(["stage/second"])],

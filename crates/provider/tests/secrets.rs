@@ -4,8 +4,8 @@ mod common;
 
 use common::*;
 use prowess_provider::config::{
-    AwsKeys, BedrockOptions, GeminiOptions, ModelConfig, ProviderConfig, ProviderKind,
-    ProvidersConfig,
+    AnthropicOptions, AwsKeys, BedrockOptions, GeminiOptions, ModelConfig, ProviderConfig,
+    ProviderKind, ProvidersConfig,
 };
 use prowess_provider::{ClientCredentials, Env, KeySource, ModelTask, Providers, SecretText};
 use prowess_testkit::upstream::{MockResponse, MockUpstream};
@@ -29,7 +29,7 @@ fn check(what: &str, printed: &str) {
 }
 
 fn config(url: &str) -> ProvidersConfig {
-    let aws = ProviderKind::Bedrock(BedrockOptions {
+    let aws = ProviderKind::new(BedrockOptions {
         region: Some("r".to_owned()),
         keys: Some(AwsKeys {
             access_key_id: KeySource::parse("AK"),
@@ -44,7 +44,7 @@ fn config(url: &str) -> ProvidersConfig {
         providers: vec![
             anthropic,
             ProviderConfig::new("aws", aws).with_base_url(url),
-            ProviderConfig::new("g", ProviderKind::Gemini(GeminiOptions::default()))
+            ProviderConfig::new("g", ProviderKind::new(GeminiOptions::default()))
                 .with_base_url(url)
                 .with_api_key("env:THE_KEY"),
         ],
@@ -104,7 +104,7 @@ async fn keys_are_in_no_debug_output_and_in_no_error() {
 #[tokio::test]
 async fn a_well_known_key_does_not_go_to_another_address() {
     let upstream = MockUpstream::start().await;
-    let kind = ProviderKind::Anthropic(Default::default());
+    let kind = ProviderKind::new(AnthropicOptions::default());
     let providers = Providers::new(ProvidersConfig {
         providers: vec![ProviderConfig::new("mine", kind).with_base_url(upstream.url())],
         env: Env::from_pairs([("ANTHROPIC_API_KEY", "env-secret-1234")]),

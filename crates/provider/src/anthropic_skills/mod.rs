@@ -23,7 +23,7 @@ use crate::env::Env;
 use crate::error::CallError;
 use crate::http::{ByteStream, HttpClient, IdleTimeoutBody, RequestBody};
 use crate::key::{KeyError, KeySource};
-use crate::upstream::{SkillsJob, Upstream};
+use crate::upstream::{SkillsJob, Upstream, build_upstream};
 
 /// The provider's name in errors.
 const PROVIDER: &str = "anthropic";
@@ -70,7 +70,7 @@ pub struct AnthropicSkills {
 
 #[derive(Debug)]
 struct SkillsEndpoint {
-    upstream: Upstream,
+    upstream: Box<dyn Upstream>,
     client: HttpClient,
 }
 
@@ -189,7 +189,7 @@ impl AnthropicSkills {
 
 impl SkillsEndpoint {
     fn build(base_url: String, env: &Env) -> Result<Self, String> {
-        let kind = ProviderKind::Anthropic(AnthropicOptions::default());
+        let kind = ProviderKind::new(AnthropicOptions::default());
         let config = ProviderConfig {
             policies: Policies {
                 timeouts: TIMEOUTS,
@@ -197,7 +197,7 @@ impl SkillsEndpoint {
             },
             ..ProviderConfig::new(PROVIDER, kind).with_base_url(base_url)
         };
-        let upstream = Upstream::build(&config, env).map_err(|error| error.to_string())?;
+        let upstream = build_upstream(&config, env).map_err(|error| error.to_string())?;
         let upstream = upstream.ok_or_else(|| "it has no address".to_owned())?;
         Ok(SkillsEndpoint {
             client: HttpClient::new(PROVIDER, upstream.base(), &config.policies.timeouts),

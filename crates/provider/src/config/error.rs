@@ -19,6 +19,31 @@ pub enum ProviderConfigError {
         /// The entry.
         entry: String,
     },
+    /// Two entries of one name disagree on a setting that the model has once.
+    #[error(
+        "{entry}: entries {first} and {second} of this name have different `{setting}`; set it in \
+         one of them, or alike in both"
+    )]
+    Conflict {
+        /// The entry.
+        entry: String,
+        /// The setting.
+        setting: &'static str,
+        /// The place of the first entry of the name in the list of models, from 1.
+        first: usize,
+        /// The place of the other one.
+        second: usize,
+    },
+    /// More deployments and fallbacks than a route can have.
+    #[error("{entry}: {count} deployments and fallbacks are more than {limit}")]
+    TooManyTargets {
+        /// The entry.
+        entry: String,
+        /// How many there are.
+        count: usize,
+        /// How many are allowed.
+        limit: usize,
+    },
     /// An invalid name.
     #[error("{entry}: {why}")]
     BadName {
@@ -63,8 +88,16 @@ pub enum ProviderConfigError {
         /// How to set it.
         remedy: String,
     },
+    /// An option that this kind of provider refuses.
+    #[error("{entry}: {why}")]
+    BadOption {
+        /// The entry.
+        entry: String,
+        /// What is wrong with it, and what to use instead.
+        why: String,
+    },
     /// A limit that would allow no call.
-    #[error("{entry}: at least one concurrent call must be allowed; omit it for no limit")]
+    #[error("{entry}: it allows nothing; set at least 1, or omit it for no limit")]
     BadLimit {
         /// The entry.
         entry: String,
@@ -93,11 +126,14 @@ impl ProviderConfigError {
         match self {
             ProviderConfigError::BadPrice { .. } => "bad-price",
             ProviderConfigError::Duplicate { .. } => "duplicate-name",
+            ProviderConfigError::Conflict { .. } => "conflicting-settings",
+            ProviderConfigError::TooManyTargets { .. } => "too-many-targets",
             ProviderConfigError::BadName { .. } => "bad-name",
             ProviderConfigError::UnknownProvider { .. } => "unknown-provider",
             ProviderConfigError::Fallback { .. } => "bad-fallback",
             ProviderConfigError::BadUrl { .. } => "bad-url",
             ProviderConfigError::Missing { .. } => "missing-option",
+            ProviderConfigError::BadOption { .. } => "bad-option",
             ProviderConfigError::BadLimit { .. } => "bad-limit",
             ProviderConfigError::BadHeader { .. } => "bad-header",
             ProviderConfigError::Script { .. } => "bad-script",

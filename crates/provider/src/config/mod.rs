@@ -3,20 +3,31 @@
 //! Plain values; parsing files is the task of other crates. [`crate::Providers::new`]
 //! validates them.
 
+mod deployment;
 mod error;
 mod kind;
+mod model;
 mod policy;
 mod price;
 mod write_overrides;
 
+pub use deployment::{CooldownPolicy, DeploymentStrategy};
 pub use error::ProviderConfigError;
-pub use kind::{
-    AnthropicOptions, AwsKeys, AzureOptions, BedrockApi, BedrockOptions, GeminiOptions,
-    OpenAiOptions, PROVIDER_KIND_NAMES, ProviderKind, ScriptedOptions, VertexOptions,
-};
+pub use kind::{AwsKeys, KindOptions, ProviderKind};
+pub use model::{DeploymentConfig, MinuteLimits, ModelConfig};
 pub use policy::{BreakerPolicy, ConcurrencyLimit, ProviderTimeouts, RetryPolicy};
 pub use price::Price;
 pub use write_overrides::WriteOverrides;
+
+pub use crate::kinds::anthropic::AnthropicOptions;
+pub use crate::kinds::azure::AzureOptions;
+pub use crate::kinds::bedrock::{BedrockApi, BedrockOptions};
+pub use crate::kinds::gemini::GeminiOptions;
+pub use crate::kinds::openai::OpenAiOptions;
+pub use crate::kinds::openrouter::OpenRouterOptions;
+pub use crate::kinds::scripted::ScriptedOptions;
+pub use crate::kinds::vertex::VertexOptions;
+pub use crate::kinds::vllm::VllmOptions;
 
 use crate::env::Env;
 use crate::key::KeySource;
@@ -66,11 +77,11 @@ pub struct ProviderConfig {
 }
 
 impl ProviderConfig {
-    /// A provider with only a name and a kind.
-    pub fn new(name: impl Into<String>, kind: ProviderKind) -> Self {
+    /// A provider with only a name and a kind, or the options of one.
+    pub fn new(name: impl Into<String>, kind: impl Into<ProviderKind>) -> Self {
         ProviderConfig {
             name: name.into(),
-            kind,
+            kind: kind.into(),
             base_url: None,
             api_key: None,
             allow_client_key: false,
@@ -88,60 +99,6 @@ impl ProviderConfig {
     /// Sets the key: `env:NAME`, `file:PATH` or the key itself.
     pub fn with_api_key(mut self, key: &str) -> Self {
         self.api_key = Some(KeySource::parse(key));
-        self
-    }
-}
-
-/// A model, by the name that clients use.
-#[derive(Debug, Clone)]
-pub struct ModelConfig {
-    /// The name; a trailing `*` matches any suffix.
-    pub name: String,
-    /// Other names for it.
-    pub aliases: Vec<String>,
-    /// The provider that has it.
-    pub provider: String,
-    /// The model name sent to the provider. Default: the client's name. A trailing `*` is
-    /// replaced by what the `*` of the name matched.
-    pub model: Option<String>,
-    /// Models to try, in this order, when this one fails: names of other entries or
-    /// `provider/model`. Their own fallbacks are not followed.
-    pub fallbacks: Vec<String>,
-    /// Limit of concurrent calls.
-    pub limit: Option<ConcurrencyLimit>,
-    /// What the model supports, where models of one dialect differ.
-    pub write_overrides: WriteOverrides,
-    /// Circuit breaker. Default: its provider's.
-    pub breaker: Option<BreakerPolicy>,
-    /// The price of its tokens.
-    pub price: Option<Price>,
-}
-
-impl ModelConfig {
-    /// A model of a provider, under the name that both use.
-    pub fn new(name: impl Into<String>, provider: impl Into<String>) -> Self {
-        ModelConfig {
-            name: name.into(),
-            aliases: Vec::new(),
-            provider: provider.into(),
-            model: None,
-            fallbacks: Vec::new(),
-            limit: None,
-            write_overrides: WriteOverrides::default(),
-            breaker: None,
-            price: None,
-        }
-    }
-
-    /// Sets the name that the provider uses.
-    pub fn with_upstream_model(mut self, model: impl Into<String>) -> Self {
-        self.model = Some(model.into());
-        self
-    }
-
-    /// Sets the fallbacks.
-    pub fn with_fallbacks<const N: usize>(mut self, fallbacks: [&str; N]) -> Self {
-        self.fallbacks = fallbacks.map(str::to_owned).to_vec();
         self
     }
 }

@@ -52,8 +52,13 @@ pub(crate) struct HttpResponse {
 
 impl HttpClient {
     pub(crate) fn new(provider: &str, base: &Url, timeouts: &ProviderTimeouts) -> Self {
+        HttpClient::with_locality(provider, is_local(base), timeouts)
+    }
+
+    /// A client for several addresses: all on this machine or its link-local network, or none.
+    pub(crate) fn with_locality(provider: &str, local: bool, timeouts: &ProviderTimeouts) -> Self {
         HttpClient {
-            local: is_local(base),
+            local,
             provider: provider.to_owned(),
             timeouts: timeouts.clone(),
             connector: OnceLock::new(),

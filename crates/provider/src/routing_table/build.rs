@@ -3,66 +3,124 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
-use super::{RouteEntry, RoutingTable};
+use super::RoutingTable;
+use super::entry::{EntryDeployment, RouteEntry};
+use super::known_prices::{KnownPrices, known_price};
+use super::merge::merge_entries;
 use crate::breaker::CircuitBreaker;
-use crate::config::{ModelConfig, ProviderConfigError, ProvidersConfig};
+use crate::config::{
+    CooldownPolicy, DeploymentConfig, ModelConfig, Price, ProviderConfigError, ProvidersConfig,
+};
+use crate::deployments::group::DeploymentGroup;
+use crate::deployments::state::DeploymentState;
+use crate::deployments::sticky::StickyMap;
 use crate::limiter::ConcurrencyLimiter;
 use crate::model_slot::ModelSlot;
 use crate::provider::Provider;
 use crate::well_known;
+
+/// How long a conversation prefers a deployment: as long as providers usually keep a prompt.
+const DEFAULT_STICKY: Duration = Duration::from_secs(300);
 
 impl RoutingTable {
     pub(crate) fn build(config: ProvidersConfig) -> Result<Self, ProviderConfigError> {
         let mut table = RoutingTable {
             models: Vec::new(),
             providers: build_providers(&config)?,
+            entries: Vec::new(),
             exact: HashMap::new(),
             patterns: Vec::new(),
             well_known: Mutex::default(),
             default_policies: config.default_policies,
             env: config.env,
+            known_prices: KnownPrices::default(),
         };
-        let mut entries = Vec::with_capacity(config.models.len());
-        for model in &config.models {
+        let models = merge_entries(config.models)?;
+        for model in &models {
             let entry = Arc::new(table.build_entry(model)?);
             table.add_names(model, &entry)?;
-            entries.push(entry);
+            table.entries.push(entry);
         }
         table
             .patterns
             .sort_by_key(|(prefix, _)| Reverse(prefix.len()));
-        for (model, entry) in config.models.iter().zip(&entries) {
+        for (model, entry) in models.iter().zip(&table.entries) {
             table.add_fallbacks(model, entry)?;
         }
-        table.models = config.models;
+        table.models = models;
         Ok(table)
     }
 
     fn build_entry(&self, model: &ModelConfig) -> Result<RouteEntry, ProviderConfigError> {
-        let provider = match self.configured_provider(&model.provider) {
-            Some(provider) => provider,
-            None => self.well_known_for_entry(model)?,
-        };
-        let limiter = model.limit.clone();
-        if limiter.as_ref().is_some_and(|limit| limit.concurrent == 0) {
-            return Err(ProviderConfigError::BadLimit {
-                entry: format!("models.{}.limit", model.name),
-            });
+        let configs = model.all_deployments();
+        let has_siblings = configs.len() > 1;
+        let mut deployments = Vec::with_capacity(configs.len());
+        for config in configs {
+            deployments.push(self.build_deployment(model, config, has_siblings)?);
         }
-        check_price(model)?;
-        let breaker = model.breaker.as_ref().unwrap_or(&provider.breaker);
+        let has_state = |deployment: &EntryDeployment| deployment.slot.deployment.is_some();
+        let group = deployments.iter().any(has_state).then(|| {
+            let slots = deployments.iter();
+            let keep = model.sticky.unwrap_or(DEFAULT_STICKY);
+            Arc::new(DeploymentGroup {
+                strategy: model.strategy.unwrap_or_default(),
+                members: slots
+                    .map(|deployment| Arc::clone(&deployment.slot))
+                    .collect(),
+                sticky: (has_siblings && !keep.is_zero()).then(|| StickyMap::new(keep)),
+            })
+        });
         Ok(RouteEntry {
-            slot: Arc::new(ModelSlot {
-                breaker: CircuitBreaker::new(&provider.name, breaker),
-                limiter: limiter.map(|limit| ConcurrencyLimiter::new(&model.name, limit)),
-                write_overrides: model.write_overrides.clone(),
-                price: model.price.clone(),
-            }),
-            provider,
             name: model.name.clone(),
-            model: model.model.clone(),
+            deployments,
+            group,
             fallbacks: OnceLock::new(),
+        })
+    }
+
+    fn build_deployment(
+        &self,
+        model: &ModelConfig,
+        config: DeploymentConfig,
+        has_siblings: bool,
+    ) -> Result<EntryDeployment, ProviderConfigError> {
+        let provider = match self.configured_provider(&config.provider) {
+            Some(provider) => provider,
+            None => self.well_known_for_entry(model, &config.provider)?,
+        };
+        check_limits(model, &config)?;
+        check_price(model, config.price.as_ref())?;
+        let breaker = match has_siblings {
+            true => CircuitBreaker::with_cooldown(&provider.name, &cooldown(model, &config)),
+            false => {
+                let policy = config.breaker.as_ref().unwrap_or(&provider.breaker);
+                CircuitBreaker::new(&provider.name, policy)
+            }
+        };
+        let name = config.model.as_deref().unwrap_or(&model.name);
+        let known = || match name.ends_with('*') {
+            true => None,
+            false => known_price(&provider, name),
+        };
+        let has_own_price = config.price.is_some();
+        let limits = &config.minute_limits;
+        let has_state = has_siblings || !limits.is_empty();
+        let limit = config.limit;
+        let slot = ModelSlot {
+            limiter: limit.map(|limit| ConcurrencyLimiter::new(&model.name, limit)),
+            write_overrides: config.write_overrides.unwrap_or_default(),
+            price: config.price.or_else(known),
+            has_own_price,
+            deployment: has_state.then(|| DeploymentState::new(config.weight, limits)),
+            has_siblings,
+            ..ModelSlot::new(breaker)
+        };
+        Ok(EntryDeployment {
+            slot: Arc::new(slot),
+            provider,
+            model: config.model,
         })
     }
 
@@ -70,13 +128,14 @@ impl RoutingTable {
     fn well_known_for_entry(
         &self,
         model: &ModelConfig,
+        provider: &str,
     ) -> Result<Arc<Provider>, ProviderConfigError> {
         let entry = format!("models.{}.provider", model.name);
-        match well_known::by_name(&model.provider) {
+        match well_known::by_name(provider) {
             Some(well_known) => self.well_known_provider(well_known),
             None => Err(ProviderConfigError::UnknownProvider {
                 entry,
-                name: model.provider.clone(),
+                name: provider.to_owned(),
                 hint: self.provider_hint(),
             }),
         }
@@ -105,27 +164,37 @@ impl RoutingTable {
         }
         Ok(())
     }
+}
 
-    /// Resolves the names of fallbacks, once all names are known.
-    fn add_fallbacks(
-        &self,
-        model: &ModelConfig,
-        entry: &RouteEntry,
-    ) -> Result<(), ProviderConfigError> {
-        let mut fallbacks = Vec::new();
-        for name in &model.fallbacks {
-            let route = self
-                .route(name)
-                .map_err(|error| ProviderConfigError::Fallback {
-                    entry: format!("models.{}.fallbacks", model.name),
-                    error,
-                })?;
-            fallbacks.extend(route.targets.into_iter().next());
-        }
-        // Set once per entry, so it cannot fail.
-        let _ = entry.fallbacks.set(fallbacks);
-        Ok(())
+/// How long a deployment is passed over. A circuit breaker of its own says when failures of the
+/// server count.
+fn cooldown(model: &ModelConfig, config: &DeploymentConfig) -> CooldownPolicy {
+    match (&model.cooldown, &config.breaker) {
+        (Some(cooldown), _) => cooldown.clone(),
+        (None, Some(breaker)) => CooldownPolicy {
+            failures: breaker.failures,
+            server_error: breaker.pause,
+            ..CooldownPolicy::default()
+        },
+        (None, None) => CooldownPolicy::default(),
     }
+}
+
+fn check_limits(model: &ModelConfig, config: &DeploymentConfig) -> Result<(), ProviderConfigError> {
+    let concurrent = config.limit.as_ref().map(|limit| limit.concurrent);
+    let minute = &config.minute_limits;
+    for (setting, is_zero) in [
+        ("limit", concurrent == Some(0)),
+        ("requests_per_minute", minute.requests == Some(0)),
+        ("tokens_per_minute", minute.tokens == Some(0)),
+    ] {
+        if is_zero {
+            return Err(ProviderConfigError::BadLimit {
+                entry: format!("models.{}.{setting}", model.name),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn build_providers(config: &ProvidersConfig) -> Result<Vec<Arc<Provider>>, ProviderConfigError> {
@@ -147,8 +216,8 @@ fn build_providers(config: &ProvidersConfig) -> Result<Vec<Arc<Provider>>, Provi
     Ok(providers)
 }
 
-fn check_price(model: &ModelConfig) -> Result<(), ProviderConfigError> {
-    let Some(price) = &model.price else {
+fn check_price(model: &ModelConfig, price: Option<&Price>) -> Result<(), ProviderConfigError> {
+    let Some(price) = price else {
         return Ok(());
     };
     let all = [

@@ -1,9 +1,11 @@
 //! What is known of recent calls, by provider.
 
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use super::RoutingTable;
-use crate::health::{ProviderHealth, TargetHealth};
+use super::entry::{EntryDeployment, RouteEntry};
+use crate::health::{DeploymentHealth, ProviderHealth, TargetHealth};
 use crate::provider::Provider;
 
 impl RoutingTable {
@@ -24,24 +26,53 @@ impl RoutingTable {
     }
 
     fn provider_health(&self, provider: &Arc<Provider>) -> ProviderHealth {
-        let entries = self.models.iter().filter_map(|model| {
-            let entry = match model.name.strip_suffix('*') {
-                None => self.exact.get(&model.name)?,
-                Some(prefix) => {
-                    let mut patterns = self.patterns.iter();
-                    &patterns.find(|(known, _)| known == prefix)?.1
+        let mut targets = Vec::new();
+        for entry in &self.entries {
+            for deployment in &entry.deployments {
+                if Arc::ptr_eq(&deployment.provider, provider) {
+                    targets.push(TargetHealth {
+                        model: Some(entry.name.clone()),
+                        deployment: deployment_health(entry, deployment),
+                        ..deployment.slot.breaker.health()
+                    });
                 }
-            };
-            Arc::ptr_eq(&entry.provider, provider).then(|| TargetHealth {
-                model: Some(model.name.clone()),
-                ..entry.slot.breaker.health()
-            })
-        });
-        let others = provider.slot.breaker.health();
+            }
+        }
+        targets.push(provider.slot.breaker.health());
         ProviderHealth {
             name: provider.name.clone(),
             kind: provider.kind,
-            targets: entries.chain([others]).collect(),
+            targets,
         }
     }
+}
+
+fn deployment_health(entry: &RouteEntry, deployment: &EntryDeployment) -> Option<DeploymentHealth> {
+    let state = deployment.slot.deployment.as_ref()?;
+    let states = entry.deployments.iter();
+    let states = states.filter_map(|deployment| deployment.slot.deployment.as_ref());
+    let all: u64 = states.map(|state| state.chosen()).sum();
+    let chosen = state.chosen();
+    let share = match all {
+        0 => 0.0,
+        all => chosen as f64 / all as f64,
+    };
+    let paused = state.paused_for();
+    let cooling = deployment.slot.breaker.cooling();
+    Some(DeploymentHealth {
+        upstream_model: deployment.model_pattern(&entry.name).to_owned(),
+        weight: state.weight,
+        chosen,
+        share,
+        running: state.running(),
+        latency: match state.latency_micros() {
+            0 => None,
+            micros => Some(Duration::from_micros(micros)),
+        },
+        cooldown: match cooling {
+            Some((cause, _)) => Some(cause),
+            None => paused.map(|_| "rate_limited"),
+        },
+        cooldown_left: cooling.map(|(_, left)| left).or(paused),
+    })
 }

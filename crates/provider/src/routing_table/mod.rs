@@ -1,14 +1,36 @@
 //! Resolves names to models of providers.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `build`, `merge`, `fallbacks` | the table of a configuration; entries of one name; their fallbacks |
+//! | `entry` | a configured model: its deployments and fallbacks |
+//! | `explain`, `explanation` | what a request to a model would do |
+//! | `health`, `take_over` | what is known of recent calls; what a new table keeps of it |
+//! | `known_prices` | prices of models that have none configured |
 
 mod build;
+mod entry;
+mod explain;
+mod explanation;
+mod fallbacks;
 mod health;
+mod known_prices;
+mod merge;
+mod take_over;
+
+pub use explanation::{
+    BreakerExplanation, DeploymentExplanation, DialectExplanation, FallbackExplanation,
+    LimitExplanation, RouteExplanation, TimeoutExplanation,
+};
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use self::entry::RouteEntry;
+use self::known_prices::KnownPrices;
 
 use crate::config::{ModelConfig, Policies, ProviderConfigError};
 use crate::env::Env;
-use crate::model_slot::ModelSlot;
 use crate::provider::Provider;
 use crate::route::Route;
 use crate::route_error::RouteError;
@@ -21,6 +43,8 @@ use crate::well_known::{self, WellKnownProvider};
 pub(crate) struct RoutingTable {
     pub(crate) models: Vec<ModelConfig>,
     pub(crate) providers: Vec<Arc<Provider>>,
+    /// The configured models, in order.
+    entries: Vec<Arc<RouteEntry>>,
     exact: HashMap<String, Arc<RouteEntry>>,
     /// By the prefix before the `*`, the longest first.
     patterns: Vec<(String, Arc<RouteEntry>)>,
@@ -28,40 +52,41 @@ pub(crate) struct RoutingTable {
     well_known: Mutex<HashMap<&'static str, Arc<Provider>>>,
     default_policies: Policies,
     env: Env,
-}
-
-/// A configured model.
-#[derive(Debug)]
-struct RouteEntry {
-    name: String,
-    provider: Arc<Provider>,
-    model: Option<String>,
-    slot: Arc<ModelSlot>,
-    fallbacks: OnceLock<Vec<Target>>,
+    known_prices: KnownPrices,
 }
 
 impl RoutingTable {
     /// Resolves a name: an entry's name or alias, an entry's pattern (the longest that
     /// matches), `provider/model`, or a model whose name identifies its provider.
     pub(crate) fn route(&self, name: &str) -> Result<Route, RouteError> {
+        match self.find_entry(name) {
+            Some((entry, rest)) => Ok(entry.route(name, rest, &self.known_prices)),
+            None => Ok(Route {
+                name: name.to_owned(),
+                targets: vec![self.plain_target(name)?],
+                plan: None,
+            }),
+        }
+    }
+
+    /// The entry of a name, and what its `*` matched.
+    fn find_entry<'n>(&self, name: &'n str) -> Option<(&Arc<RouteEntry>, &'n str)> {
         if let Some(entry) = self.exact.get(name) {
-            return Ok(entry.route(name, name));
+            return Some((entry, name));
         }
-        let mut patterns = self.patterns.iter();
-        if let Some((prefix, entry)) =
-            patterns.find(|(prefix, _)| name.starts_with(prefix.as_str()))
-        {
-            let rest = name.strip_prefix(prefix.as_str()).unwrap_or_default();
-            return Ok(entry.route(name, rest));
-        }
+        self.patterns
+            .iter()
+            .find_map(|(prefix, entry)| Some((entry, name.strip_prefix(prefix.as_str())?)))
+    }
+
+    /// A model of a provider that has no entry of its own.
+    fn plain_target(&self, name: &str) -> Result<Target, RouteError> {
         let (provider, model) = self.provider_for_name(name)?;
-        Ok(Route {
-            name: name.to_owned(),
-            targets: vec![Target {
-                slot: Arc::clone(&provider.slot),
-                provider,
-                model: model.to_owned(),
-            }],
+        Ok(Target {
+            slot: Arc::clone(&provider.slot),
+            model: model.to_owned(),
+            known_price: self.known_prices.find(&provider, model),
+            provider,
         })
     }
 
@@ -101,11 +126,7 @@ impl RoutingTable {
             why,
         };
         if !well_known.is_ready(&self.env) {
-            let variables = well_known.key_variables.join(" or ");
-            return Err(not_ready(format!(
-                "provider `{}` has no API key; set {variables}",
-                well_known.name
-            )));
+            return Err(not_ready(well_known.not_ready_reason()));
         }
         self.well_known_provider(well_known)
             .map_err(|error| not_ready(error.to_string()))
@@ -123,7 +144,7 @@ impl RoutingTable {
         if let Some(provider) = built.get(well_known.name) {
             return Ok(Arc::clone(provider));
         }
-        let config = well_known.config(&self.env, &self.default_policies);
+        let config = well_known.config(&self.env, &self.default_policies)?;
         let provider = Arc::new(Provider::build(&config, &self.env)?);
         built.insert(well_known.name, Arc::clone(&provider));
         Ok(provider)
@@ -175,34 +196,6 @@ impl RoutingTable {
         match self.provider_names() {
             names if names.is_empty() => "; no provider is configured and no key is set".to_owned(),
             names => format!("; providers are {}", names.join(", ")),
-        }
-    }
-}
-
-impl RouteEntry {
-    /// The route of a client's name, whose `rest` was matched by the `*`.
-    fn route(&self, name: &str, rest: &str) -> Route {
-        let first = Target {
-            provider: Arc::clone(&self.provider),
-            slot: Arc::clone(&self.slot),
-            model: self.upstream_model(name, rest),
-        };
-        let fallbacks = self.fallbacks.get().into_iter().flatten().cloned();
-        Route {
-            name: name.to_owned(),
-            targets: std::iter::once(first).chain(fallbacks).collect(),
-        }
-    }
-
-    /// The model name sent to the provider.
-    fn upstream_model(&self, name: &str, rest: &str) -> String {
-        match &self.model {
-            Some(model) => match model.strip_suffix('*') {
-                Some(prefix) => format!("{prefix}{rest}"),
-                None => model.clone(),
-            },
-            None if self.name.ends_with('*') => name.to_owned(),
-            None => self.name.clone(),
         }
     }
 }

@@ -66,7 +66,7 @@
 //!     when.user = "ping"
 //!     text = "pong, {{model}} here"
 //! "#;
-//! let kind = ProviderKind::Scripted(ScriptedOptions::Text(script.to_owned()));
+//! let kind = ProviderKind::new(ScriptedOptions::Text(script.to_owned()));
 //! let providers = Providers::new(ProvidersConfig {
 //!     providers: vec![ProviderConfig::new("stage", kind)],
 //!     ..ProvidersConfig::default()

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName};
 
-pub(super) const BETA_HEADER: HeaderName = HeaderName::from_static("anthropic-beta");
+pub(crate) const BETA_HEADER: HeaderName = HeaderName::from_static("anthropic-beta");
 
 /// The betas that headers name.
 pub(crate) fn named_betas(headers: &HeaderMap) -> impl Iterator<Item = &str> {
@@ -14,7 +14,7 @@ pub(crate) fn named_betas(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 }
 
 /// Removes Anthropic's headers, for hosts that expect the betas in the body.
-pub(super) fn take_betas(headers: &mut HeaderMap) -> Vec<String> {
+pub(crate) fn take_betas(headers: &mut HeaderMap) -> Vec<String> {
     headers.remove("anthropic-version");
     let betas = named_betas(headers).map(str::to_owned).collect();
     headers.remove(BETA_HEADER);

@@ -1,13 +1,15 @@
-//! OpenAI's API and the many servers compatible with it.
+//! OpenAI's API, as OpenAI and the many kinds compatible with it have it.
 
 use http::HeaderMap;
 use http::uri::InvalidUri;
-use prowess_wire::{ClientDialect, Dialect};
+use prowess_wire::embeddings::EmbeddingDialect;
+use prowess_wire::{ClientDialect, Dialect, WriteOptions};
 use url::Url;
 
 use super::job::{ModelTask, UpstreamJob};
 use super::request::{append_segments, get, post};
-use crate::http::{HttpRequest, RequestAddress, headers};
+use super::{BuiltRequest, Upstream};
+use crate::http::{RequestAddress, headers};
 use crate::key::{KeyError, SecretText};
 
 pub(crate) const OPENAI_HOST: &str = "api.openai.com";
@@ -37,30 +39,56 @@ impl OpenAi {
             responses,
         })
     }
+}
 
-    /// Whether this is OpenAI itself.
-    pub(crate) fn is_openai(&self) -> bool {
+impl Upstream for OpenAi {
+    fn base(&self) -> &Url {
+        &self.base
+    }
+
+    fn is_openai(&self) -> bool {
         self.base.host_str() == Some(OPENAI_HOST)
     }
 
-    pub(crate) fn supports_pass_through(&self, client: ClientDialect, task: ModelTask) -> bool {
+    fn supports_pass_through(&self, client: ClientDialect, task: ModelTask, _: &str) -> bool {
         match task {
             // Compatible servers do not support this.
             ModelTask::Compact => {
                 client == ClientDialect::Responses && self.responses && self.is_openai()
             }
-            _ => {
-                supports_pass_through(client, task)
-                    && (self.responses || client == ClientDialect::Chat)
-            }
+            _ => passes_openai(client, task) && (self.responses || client == ClientDialect::Chat),
         }
     }
 
-    pub(crate) fn request(
-        &self,
-        job: UpstreamJob<'_>,
-        key: Option<&SecretText>,
-    ) -> Result<HttpRequest, KeyError> {
+    fn dialect(&self, _: &str, origin: Dialect) -> Dialect {
+        match origin {
+            // A Responses request loses least in Responses.
+            Dialect::Responses if self.responses => origin,
+            _ => Dialect::Chat,
+        }
+    }
+
+    fn token_counter_dialect(&self, _: &str) -> Option<Dialect> {
+        self.responses.then_some(Dialect::Responses)
+    }
+
+    fn embedding_dialect(&self, _: &str) -> Option<EmbeddingDialect> {
+        Some(EmbeddingDialect::OpenAi)
+    }
+
+    fn needs_key(&self) -> bool {
+        self.is_openai()
+    }
+
+    /// Compatible servers support the old name of the limit; some only that.
+    fn default_write_options(&self) -> WriteOptions {
+        WriteOptions {
+            legacy_max_tokens: !self.is_openai(),
+            ..WriteOptions::default()
+        }
+    }
+
+    fn request(&self, job: UpstreamJob<'_>, key: Option<&SecretText>) -> BuiltRequest {
         if matches!(job.task, ModelTask::Compact | ModelTask::Embed) {
             // Rare enough to build the URL each time.
             let path = operation_path(job.dialect, job.task).iter().copied();
@@ -75,18 +103,14 @@ impl OpenAi {
         Ok(post(to, with_key(job.headers, key)?, job.body))
     }
 
-    pub(crate) fn list_request(
-        &self,
-        headers: HeaderMap,
-        key: Option<&SecretText>,
-    ) -> Result<HttpRequest, KeyError> {
+    fn list_request(&self, headers: HeaderMap, key: Option<&SecretText>) -> Option<BuiltRequest> {
         let url = append_segments(&self.base, ["models"]);
-        Ok(get(url, with_key(headers, key)?))
+        Some(with_key(headers, key).map(|headers| get(url, headers)))
     }
 }
 
 /// Which requests a server with all of OpenAI's paths accepts unchanged.
-pub(super) fn supports_pass_through(client: ClientDialect, task: ModelTask) -> bool {
+pub(crate) fn passes_openai(client: ClientDialect, task: ModelTask) -> bool {
     match client {
         ClientDialect::Messages | ClientDialect::Gemini => false,
         ClientDialect::Chat => matches!(task, ModelTask::Generate | ModelTask::Embed),
@@ -95,7 +119,7 @@ pub(super) fn supports_pass_through(client: ClientDialect, task: ModelTask) -> b
 }
 
 /// The path of a dialect's operation.
-pub(super) fn operation_path(dialect: Dialect, task: ModelTask) -> &'static [&'static str] {
+pub(crate) fn operation_path(dialect: Dialect, task: ModelTask) -> &'static [&'static str] {
     match (dialect, task) {
         (_, ModelTask::Embed) => &["embeddings"],
         (Dialect::Responses, ModelTask::Generate) => &["responses"],
@@ -124,7 +148,8 @@ mod tests {
             ("http://127.0.0.1:8000/v1", true, false),
         ] {
             let upstream = OpenAi::new(base.parse().unwrap(), responses).unwrap();
-            let supports_pass_through = |client, task| upstream.supports_pass_through(client, task);
+            let supports_pass_through =
+                |client, task| upstream.supports_pass_through(client, task, "m");
             assert_eq!(
                 supports_pass_through(ClientDialect::Responses, ModelTask::Compact),
                 compacts,
@@ -142,7 +167,7 @@ mod tests {
         let path = operation_path(Dialect::Responses, ModelTask::Compact);
         assert_eq!(path, ["responses", "compact"]);
         assert!(
-            !supports_pass_through(ClientDialect::Responses, ModelTask::Compact),
+            !passes_openai(ClientDialect::Responses, ModelTask::Compact),
             "nor on Azure"
         );
     }

@@ -8,7 +8,7 @@ use crate::http::{Destination, HttpRequest};
 
 /// Appends path segments to the base address, encoded as needed; validation has ensured
 /// that the base has a path.
-pub(super) fn append_segments<'s>(base: &Url, segments: impl IntoIterator<Item = &'s str>) -> Url {
+pub(crate) fn append_segments<'s>(base: &Url, segments: impl IntoIterator<Item = &'s str>) -> Url {
     let mut url = base.clone();
     if let Ok(mut path) = url.path_segments_mut() {
         path.pop_if_empty().extend(segments);
@@ -16,7 +16,7 @@ pub(super) fn append_segments<'s>(base: &Url, segments: impl IntoIterator<Item =
     url
 }
 
-pub(super) fn post(to: impl Into<Destination>, headers: HeaderMap, body: Bytes) -> HttpRequest {
+pub(crate) fn post(to: impl Into<Destination>, headers: HeaderMap, body: Bytes) -> HttpRequest {
     HttpRequest {
         method: Method::POST,
         destination: to.into(),
@@ -25,7 +25,7 @@ pub(super) fn post(to: impl Into<Destination>, headers: HeaderMap, body: Bytes) 
     }
 }
 
-pub(super) fn get(to: impl Into<Destination>, headers: HeaderMap) -> HttpRequest {
+pub(crate) fn get(to: impl Into<Destination>, headers: HeaderMap) -> HttpRequest {
     HttpRequest {
         method: Method::GET,
         destination: to.into(),

@@ -9,84 +9,60 @@ use http::{HeaderMap, HeaderName};
 use url::Url;
 
 use crate::http::headers::sensitive_value;
-use crate::key::{CachedKey, KeyError};
+use crate::key::KeyError;
 
 const SERVICE: &str = "bedrock";
 
-/// Signs requests with AWS keys.
-#[derive(Debug)]
-pub(crate) struct Signer {
-    pub(crate) region: String,
-    pub(crate) access_key_id: CachedKey,
-    pub(crate) secret_access_key: CachedKey,
-    pub(crate) session_token: Option<CachedKey>,
+/// Adds the headers of the signature of a POST request to Bedrock.
+pub(crate) fn sign_request(
+    region: &str,
+    credentials: Credentials,
+    url: &Url,
+    headers: &mut HeaderMap,
+    body: &[u8],
+) -> Result<(), KeyError> {
+    sign_request_at(SystemTime::now(), region, credentials, url, headers, body)
 }
 
-impl Signer {
-    /// Adds the headers of the signature.
-    pub(crate) fn sign(
-        &self,
-        url: &Url,
-        headers: &mut HeaderMap,
-        body: &[u8],
-    ) -> Result<(), KeyError> {
-        self.sign_at(SystemTime::now(), url, headers, body)
+fn sign_request_at(
+    now: SystemTime,
+    region: &str,
+    credentials: Credentials,
+    url: &Url,
+    headers: &mut HeaderMap,
+    body: &[u8],
+) -> Result<(), KeyError> {
+    let identity = credentials.into();
+    // These cannot fail here: all parameters are set, the URL is valid, and the values are
+    // text.
+    let unsignable = |_| KeyError::NotHeaderSafe;
+    let params = v4::SigningParams::builder()
+        .identity(&identity)
+        .region(region)
+        .name(SERVICE)
+        .time(now)
+        .settings(SigningSettings::default())
+        .build()
+        .map_err(|_| KeyError::NotHeaderSafe)?
+        .into();
+    // As few headers as possible: proxies on the way may change any other.
+    let signed = headers
+        .get("content-type")
+        .and_then(|value| value.to_str().ok())
+        .map(|value| ("content-type", value));
+    let request = SignableRequest::new(
+        "POST",
+        url.as_str(),
+        signed.into_iter(),
+        SignableBody::Bytes(body),
+    )
+    .map_err(unsignable)?;
+    let (instructions, _) = sign(request, &params).map_err(unsignable)?.into_parts();
+    for (name, value) in instructions.headers() {
+        let name = HeaderName::try_from(name).map_err(|_| KeyError::NotHeaderSafe)?;
+        headers.insert(name, sensitive_value(value)?);
     }
-
-    fn sign_at(
-        &self,
-        now: SystemTime,
-        url: &Url,
-        headers: &mut HeaderMap,
-        body: &[u8],
-    ) -> Result<(), KeyError> {
-        let identity = self.credentials()?.into();
-        // These cannot fail here: all parameters are set, the URL is valid, and the
-        // values are text.
-        let unsignable = |_| KeyError::NotHeaderSafe;
-        let params = v4::SigningParams::builder()
-            .identity(&identity)
-            .region(&self.region)
-            .name(SERVICE)
-            .time(now)
-            .settings(SigningSettings::default())
-            .build()
-            .map_err(|_| KeyError::NotHeaderSafe)?
-            .into();
-        // As few headers as possible: proxies on the way may change any other.
-        let signed = headers
-            .get("content-type")
-            .and_then(|value| value.to_str().ok())
-            .map(|value| ("content-type", value));
-        let request = SignableRequest::new(
-            "POST",
-            url.as_str(),
-            signed.into_iter(),
-            SignableBody::Bytes(body),
-        )
-        .map_err(unsignable)?;
-        let (instructions, _) = sign(request, &params).map_err(unsignable)?.into_parts();
-        for (name, value) in instructions.headers() {
-            let name = HeaderName::try_from(name).map_err(|_| KeyError::NotHeaderSafe)?;
-            headers.insert(name, sensitive_value(value)?);
-        }
-        Ok(())
-    }
-
-    fn credentials(&self) -> Result<Credentials, KeyError> {
-        let token = self
-            .session_token
-            .as_ref()
-            .map(CachedKey::get)
-            .transpose()?;
-        Ok(Credentials::new(
-            self.access_key_id.get()?.expose(),
-            self.secret_access_key.get()?.expose(),
-            token.map(|token| token.expose().to_owned()),
-            None,
-            "prowess",
-        ))
-    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -96,29 +72,21 @@ mod tests {
     use http::HeaderValue;
 
     use super::*;
-    use crate::env::Env;
-    use crate::key::KeySource;
 
     /// 2026-11-15 01:50:40 UTC.
     const NOW: Duration = Duration::from_secs(1_794_707_440);
 
     fn signed(path: &str, body: &str, token: Option<&str>) -> HeaderMap {
-        let key = |text: &str| CachedKey::new(KeySource::parse(text), &Env::from_pairs([]));
-        let signer = Signer {
-            region: "us-east-1".to_owned(),
-            access_key_id: key("AK"),
-            secret_access_key: key("SK"),
-            session_token: token.map(key),
-        };
+        let token = token.map(str::to_owned);
+        let credentials = Credentials::new("AK", "SK", token, None, "test");
         let url = Url::parse(&format!("http://127.0.0.1:18935{path}")).unwrap();
         let mut headers = HeaderMap::new();
         let json = HeaderValue::from_static("application/json");
         headers.insert("content-type", json);
         headers.insert("user-agent", HeaderValue::from_static("not signed"));
         let now = SystemTime::UNIX_EPOCH + NOW;
-        signer
-            .sign_at(now, &url, &mut headers, body.as_bytes())
-            .unwrap();
+        let (region, body) = ("us-east-1", body.as_bytes());
+        sign_request_at(now, region, credentials, &url, &mut headers, body).unwrap();
         headers
     }
 

@@ -61,7 +61,7 @@ pub fn quick() -> Policies {
 }
 
 pub fn anthropic(url: &str) -> ProviderConfig {
-    let kind = ProviderKind::Anthropic(AnthropicOptions::default());
+    let kind = ProviderKind::new(AnthropicOptions::default());
     ProviderConfig {
         policies: quick(),
         ..ProviderConfig::new("ant", kind)
@@ -71,7 +71,7 @@ pub fn anthropic(url: &str) -> ProviderConfig {
 }
 
 pub fn openai(url: &str) -> ProviderConfig {
-    let kind = ProviderKind::OpenAi(OpenAiOptions::default());
+    let kind = ProviderKind::new(OpenAiOptions::default());
     ProviderConfig {
         policies: quick(),
         ..ProviderConfig::new("oai", kind)
@@ -81,7 +81,7 @@ pub fn openai(url: &str) -> ProviderConfig {
 }
 
 pub fn scripted(script: &str) -> ProviderConfig {
-    let kind = ProviderKind::Scripted(ScriptedOptions::Text(script.to_owned()));
+    let kind = ProviderKind::new(ScriptedOptions::Text(script.to_owned()));
     ProviderConfig::new("stage", kind)
 }
 

@@ -5,7 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use axum::Json;
 use axum::extract::State;
-use prowess_provider::{BreakerPosition, LastCallError, ProviderHealth, TargetHealth};
+use prowess_provider::{
+    BreakerPosition, DeploymentHealth, LastCallError, ProviderHealth, TargetHealth,
+};
 use prowess_store::Timestamp;
 use serde_json::{Value, json};
 
@@ -38,7 +40,6 @@ fn provider_json(provider: &ProviderHealth) -> Value {
 }
 
 fn target_json(target: &TargetHealth) -> Value {
-    let millis = |time: Duration| time.as_micros() as f64 / 1e3;
     let retry = match target.breaker {
         BreakerPosition::Open { retry_in } => Some(retry_in.as_millis() as f64 / 1e3),
         _ => None,
@@ -56,7 +57,30 @@ fn target_json(target: &TargetHealth) -> Value {
         "last_latency_ms": target.last_latency.map(millis),
         "average_latency_ms": target.average_latency.map(millis),
         "last_error": target.last_error.as_ref().map(error_json),
+        "deployment": target.deployment.as_ref().map(deployment_json),
     })
+}
+
+/// One of several deployments of a model: its part of the requests, and whether it is passed
+/// over.
+fn deployment_json(deployment: &DeploymentHealth) -> Value {
+    let cooldown = deployment.cooldown.map(|reason| {
+        let left = deployment.cooldown_left.unwrap_or_default();
+        json!({ "reason": reason, "seconds_left": left.as_millis() as f64 / 1e3 })
+    });
+    json!({
+        "model": deployment.upstream_model,
+        "weight": deployment.weight,
+        "chosen": deployment.chosen,
+        "share": deployment.share,
+        "running": deployment.running,
+        "latency_ms": deployment.latency.map(millis),
+        "cooldown": cooldown,
+    })
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_micros() as f64 / 1e3
 }
 
 fn error_json(error: &LastCallError) -> Value {

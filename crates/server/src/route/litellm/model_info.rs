@@ -1,9 +1,10 @@
-//! `GET /model/info`: the configured models and their prices.
+//! `GET /model/info`: the configured models, their prices, and what is known of them.
 
 use axum::Json;
 use axum::extract::State;
 use prowess_provider::Providers;
 use prowess_provider::config::Price;
+use prowess_provider::known_models::{KnownModel, KnownModelTask, Modality, ModelFeature};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -22,6 +23,8 @@ pub(super) struct ConfiguredModel {
     pub(super) model: String,
     provider: String,
     price: Option<Price>,
+    /// What is known of the model without configuration.
+    known: Option<&'static KnownModel>,
 }
 
 impl ConfiguredModel {
@@ -42,6 +45,7 @@ impl ConfiguredModel {
                     model: format!("{}/{}", target.provider(), target.model()),
                     provider: target.provider().to_owned(),
                     price: target.price().cloned(),
+                    known: target.known_model(),
                 })
             })
             .collect()
@@ -50,6 +54,9 @@ impl ConfiguredModel {
     fn to_json(&self) -> Value {
         let per_token = |price: f64| price / TOKENS_PER_PRICE;
         let price = self.price.as_ref();
+        let known = self.known;
+        let output = known.and_then(|known| known.output);
+        let supports = |feature| known.map(|known| known.supports.contains(&feature));
         json!({
             "model_name": self.name,
             "litellm_params": { "model": self.model },
@@ -57,15 +64,38 @@ impl ConfiguredModel {
                 "id": self.name,
                 "key": self.model,
                 "db_model": false,
-                "mode": "chat",
+                "mode": known.map_or("chat", |known| litellm_mode(known.task)),
                 "litellm_provider": self.provider,
                 "input_cost_per_token": price.map(|price| per_token(price.input)),
                 "output_cost_per_token": price.map(|price| per_token(price.output)),
-                "max_tokens": null,
-                "max_input_tokens": null,
-                "max_output_tokens": null,
+                "cache_read_input_token_cost":
+                    price.and_then(|price| price.cache_read).map(per_token),
+                "cache_creation_input_token_cost":
+                    price.and_then(|price| price.cache_write).map(per_token),
+                "max_tokens": output,
+                "max_input_tokens": known.and_then(|known| known.context),
+                "max_output_tokens": output,
+                "supports_function_calling": supports(ModelFeature::Tools),
+                "supports_prompt_caching": supports(ModelFeature::Caching),
+                "supports_reasoning": supports(ModelFeature::Reasoning),
+                "supports_response_schema": supports(ModelFeature::Schema),
+                "supports_vision": known.map(|known| known.takes.contains(&Modality::Image)),
             },
         })
+    }
+}
+
+/// What LiteLLM calls the task of a model.
+fn litellm_mode(task: KnownModelTask) -> &'static str {
+    match task {
+        KnownModelTask::Chat => "chat",
+        KnownModelTask::Completion => "completion",
+        KnownModelTask::Embedding => "embedding",
+        KnownModelTask::Image => "image_generation",
+        KnownModelTask::Moderation => "moderation",
+        KnownModelTask::Rerank => "rerank",
+        KnownModelTask::Speech => "audio_speech",
+        KnownModelTask::Transcription => "audio_transcription",
     }
 }
 

@@ -26,13 +26,11 @@ pub(crate) async fn get(
         .and_then(|providers| providers.route(&name).ok())
         .filter(|_| principal.can_use_model(&name))
         .ok_or_else(|| not_found_error(&name))?;
+    let target = route.targets().first();
+    let known = target.and_then(Target::known_model);
     if is_google {
-        return Ok(Json(google_model_json(&name)));
+        return Ok(Json(google_model_json(&name, known)));
     }
-    let provider = route.targets().first().map(Target::provider);
-    Ok(Json(model_json(
-        dialect,
-        &name,
-        provider.unwrap_or_default(),
-    )))
+    let provider = target.map(Target::provider).unwrap_or_default();
+    Ok(Json(model_json(dialect, &name, provider, known)))
 }

@@ -8,7 +8,7 @@ use prowess_provider::Providers;
 use prowess_store::RecordPage;
 use serde_json::{Value, json};
 
-use super::{google_model_json, model_json};
+use super::{google_model_json, known_model, model_json};
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::dialect::{ApiDialect, IsGoogle};
@@ -37,13 +37,16 @@ pub(crate) async fn list(
     if is_google {
         let items: Vec<_> = models
             .iter()
-            .map(|model| google_model_json(&model.name))
+            .map(|model| google_model_json(&model.name, known_model(providers, &model.name)))
             .collect();
         return Ok(Json(json!({ "models": items })));
     }
     let items: Vec<_> = models
         .iter()
-        .map(|model| model_json(dialect, &model.name, &model.provider))
+        .map(|model| {
+            let known = known_model(providers, &model.name);
+            model_json(dialect, &model.name, &model.provider, known)
+        })
         .collect();
     Ok(Json(match dialect {
         ApiDialect::Anthropic(_) => render::anthropic::page_by_id(RecordPage { items, next: None }),

@@ -6,6 +6,8 @@ mod list;
 pub(crate) mod upstream_lists;
 
 use axum::http::StatusCode;
+use prowess_provider::Providers;
+use prowess_provider::known_models::KnownModel;
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -64,7 +66,18 @@ fn is_callable(app: &App, principal: &Principal, name: &str) -> bool {
 /// A configured model has no creation date.
 const NO_DATE: &str = "1970-01-01T00:00:00Z";
 
-fn model_json(dialect: ApiDialect, name: &str, provider: &str) -> Value {
+/// What is known of the model of this name without configuration.
+fn known_model(providers: Option<&Providers>, name: &str) -> Option<&'static KnownModel> {
+    let route = providers?.route(name).ok()?;
+    route.targets().first()?.known_model()
+}
+
+fn model_json(
+    dialect: ApiDialect,
+    name: &str,
+    provider: &str,
+    known: Option<&KnownModel>,
+) -> Value {
     match dialect {
         ApiDialect::Anthropic(_) => json!({
             "id": name,
@@ -72,8 +85,8 @@ fn model_json(dialect: ApiDialect, name: &str, provider: &str) -> Value {
             "display_name": name,
             "created_at": NO_DATE,
             "lifecycle": "active",
-            "max_input_tokens": null,
-            "max_tokens": null,
+            "max_input_tokens": known.and_then(|known| known.context),
+            "max_tokens": known.and_then(|known| known.output),
         }),
         ApiDialect::OpenAi => json!({
             "id": name,
@@ -85,13 +98,25 @@ fn model_json(dialect: ApiDialect, name: &str, provider: &str) -> Value {
 }
 
 /// A model in Google's format.
-fn google_model_json(name: &str) -> Value {
-    json!({
+fn google_model_json(name: &str, known: Option<&KnownModel>) -> Value {
+    let mut model = json!({
         "name": format!("models/{name}"),
         "version": "1",
         "displayName": name,
         "supportedGenerationMethods": ["generateContent", "streamGenerateContent", "countTokens"],
-    })
+    });
+    let limits = [
+        ("inputTokenLimit", known.and_then(|known| known.context)),
+        ("outputTokenLimit", known.and_then(|known| known.output)),
+    ];
+    if let Some(fields) = model.as_object_mut() {
+        let limits = limits.into_iter().filter_map(|(name, limit)| {
+            let limit = limit?;
+            Some((name.to_owned(), Value::from(limit)))
+        });
+        fields.extend(limits);
+    }
+    model
 }
 
 fn not_found_error(name: &str) -> HttpError {

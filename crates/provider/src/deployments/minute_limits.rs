@@ -1,0 +1,138 @@
+//! Limits of requests and tokens per minute that an operator set for a deployment.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::config::MinuteLimits;
+
+const MINUTE_SECONDS: f64 = 60.0;
+
+/// What is left of a deployment's limits per minute. Both refill evenly over the minute.
+#[derive(Debug)]
+pub(crate) struct MinuteAllowance {
+    left: Mutex<Left>,
+}
+
+#[derive(Debug)]
+struct Left {
+    requests: Option<Bucket>,
+    tokens: Option<Bucket>,
+}
+
+/// An amount that refills evenly up to its capacity. It may become negative: a request that is
+/// larger than a whole minute's tokens is sent when the bucket is full.
+#[derive(Debug)]
+struct Bucket {
+    capacity: f64,
+    level: f64,
+    at: Instant,
+}
+
+impl MinuteAllowance {
+    /// The allowance of a deployment; `None` without limits.
+    pub(crate) fn new(limits: &MinuteLimits) -> Option<MinuteAllowance> {
+        if limits.is_empty() {
+            return None;
+        }
+        let left = Mutex::new(Left {
+            requests: limits.requests.map(Bucket::new),
+            tokens: limits.tokens.map(Bucket::new),
+        });
+        Some(MinuteAllowance { left })
+    }
+
+    /// How long a request of so many tokens must wait; zero if it need not.
+    pub(crate) fn wait(&self, tokens: u64) -> Duration {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.wait(tokens)
+    }
+
+    /// Takes a request of so many tokens, if there is room for it.
+    pub(crate) fn take(&self, tokens: u64) -> bool {
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        if !left.wait(tokens).is_zero() {
+            return false;
+        }
+        if let Some(requests) = &mut left.requests {
+            requests.level -= 1.0;
+        }
+        if let Some(bucket) = &mut left.tokens {
+            bucket.level -= tokens as f64;
+        }
+        true
+    }
+}
+
+impl Left {
+    fn wait(&mut self, tokens: u64) -> Duration {
+        let now = Instant::now();
+        let requests = self.requests.as_mut();
+        let requests = requests.map_or(Duration::ZERO, |bucket| bucket.wait(1, now));
+        let bucket = self.tokens.as_mut();
+        let tokens = bucket.map_or(Duration::ZERO, |bucket| bucket.wait(tokens, now));
+        requests.max(tokens)
+    }
+}
+
+impl Bucket {
+    fn new(capacity: u64) -> Bucket {
+        let capacity = capacity as f64;
+        Bucket {
+            capacity,
+            level: capacity,
+            at: Instant::now(),
+        }
+    }
+
+    fn wait(&mut self, amount: u64, now: Instant) -> Duration {
+        let passed = now.saturating_duration_since(self.at).as_secs_f64();
+        self.at = now;
+        let refilled = self.level + self.capacity * passed / MINUTE_SECONDS;
+        self.level = refilled.min(self.capacity);
+        let missing = (amount as f64).min(self.capacity) - self.level;
+        if missing <= 0.0 {
+            return Duration::ZERO;
+        }
+        let seconds = missing * MINUTE_SECONDS / self.capacity;
+        // Rounded up, so that a wait is never too short by a rounding error.
+        Duration::try_from_secs_f64(seconds + 1e-6).unwrap_or(Duration::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_allowance_refills_evenly_over_a_minute() {
+        let limits = MinuteLimits {
+            requests: Some(2),
+            tokens: None,
+        };
+        let allowance = MinuteAllowance::new(&limits).unwrap();
+        assert!(allowance.take(0) && allowance.take(0));
+        assert!(!allowance.take(0));
+        assert_eq!(allowance.wait(0).as_secs(), 30);
+        tokio::time::advance(Duration::from_secs(31)).await;
+        assert!(allowance.take(0));
+        assert!(!allowance.take(0));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_of_more_tokens_than_a_minutes_waits_for_a_whole_minute() {
+        let limits = MinuteLimits {
+            requests: None,
+            tokens: Some(1_000),
+        };
+        let allowance = MinuteAllowance::new(&limits).unwrap();
+        assert!(allowance.take(600));
+        assert!(!allowance.take(600));
+        assert_eq!(allowance.wait(600).as_secs(), 12);
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert!(allowance.take(5_000));
+        assert!(!allowance.take(1), "it is paid back first");
+        assert!(MinuteAllowance::new(&MinuteLimits::default()).is_none());
+    }
+}

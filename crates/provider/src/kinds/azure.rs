@@ -1,0 +1,225 @@
+//! OpenAI's models on Azure: different paths, and a different header for the key.
+
+use std::path::PathBuf;
+
+use http::HeaderMap;
+use prowess_wire::embeddings::EmbeddingDialect;
+use prowess_wire::{ClientDialect, Dialect};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use url::Url;
+
+use crate::cloud_auth::{AzureAuth, AzureAuthOptions, azure_is_visible};
+use crate::config::{KindOptions, ProviderConfigError};
+use crate::descriptor::{
+    BaseUrl, ConfigPaths, KindBackend, KindDescriptor, LitellmNames, OptionError, OptionsType,
+    UpstreamSettings, WrittenOptions,
+};
+use crate::http::headers;
+use crate::key::{KeyError, KeySource, SecretText};
+use crate::upstream::{
+    Authentication, BuiltRequest, ModelTask, Upstream, UpstreamJob, append_segments, get,
+    operation_path, passes_openai, post,
+};
+
+pub(super) static KIND: KindDescriptor = KindDescriptor {
+    about: "OpenAI's models on Azure. The model is the name of the deployment. Without a key, \
+            access tokens of Entra ID are used: of an application with a secret or a federated \
+            token, or of a managed identity.",
+    key_variables: &["AZURE_API_KEY", "AZURE_OPENAI_API_KEY"],
+    key_optional: true,
+    has_credentials: Some(azure_is_visible),
+    base_url: BaseUrl::Variables {
+        names: &["AZURE_API_BASE", "AZURE_OPENAI_ENDPOINT"],
+        default: None,
+    },
+    authentication: "`api-key`; `Authorization: Bearer` for tokens of Entra ID",
+    telemetry_name: "azure.ai.openai",
+    litellm: LitellmNames {
+        settings: &[
+            ("api_key", &["api_key"]),
+            ("api_version", &["api_version"]),
+            ("tenant_id", &["tenant_id"]),
+            ("client_id", &["client_id"]),
+            ("client_secret", &["client_secret"]),
+        ],
+        ..LitellmNames::with_prefixes(&["azure"])
+    },
+    variable_options: &[("api_version", "AZURE_API_VERSION")],
+    example: "base_url = \"https://acme.openai.azure.com\"\napi_key = \"env:AZURE_API_KEY\"\n",
+    example_models: &["my-deployment"],
+    ..KindDescriptor::new(
+        "azure",
+        "Azure OpenAI",
+        OptionsType::new::<AzureOptions>(),
+        KindBackend::Http(build),
+    )
+};
+
+/// Options of Azure.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct AzureOptions {
+    /// The `api-version` of the classic paths, which contain the deployment; without it
+    /// the newer `/openai/v1` paths are used.
+    pub api_version: Option<String>,
+    /// Whether the key is an Entra ID token, sent as `Authorization: Bearer`.
+    pub bearer: bool,
+    /// The tenant of the application that obtains tokens. Default: `AZURE_TENANT_ID`.
+    pub tenant_id: Option<String>,
+    /// The application, or the user-assigned managed identity. Default: `AZURE_CLIENT_ID`.
+    pub client_id: Option<String>,
+    /// The application's secret. Default: `AZURE_CLIENT_SECRET`.
+    pub client_secret: Option<KeySource>,
+    /// A file with a token of another issuer that the application trusts. Default:
+    /// `AZURE_FEDERATED_TOKEN_FILE`.
+    pub federated_token_file: Option<PathBuf>,
+}
+
+impl KindOptions for AzureOptions {
+    fn kind() -> &'static KindDescriptor {
+        &KIND
+    }
+}
+
+impl WrittenOptions for AzureOptions {
+    type Options = Self;
+
+    fn check(mut self, paths: &ConfigPaths<'_>) -> Result<Self, OptionError> {
+        if let Some(secret) = self.client_secret.take() {
+            self.client_secret = Some(paths.key("client_secret", secret)?);
+        }
+        if let Some(file) = &self.federated_token_file {
+            self.federated_token_file = Some(paths.path("federated_token_file", file)?);
+        }
+        Ok(self)
+    }
+}
+
+/// The hosts of Azure's clouds, to which tokens may be sent that no option names.
+const AZURE_DOMAINS: [&str; 3] = [".azure.com", ".azure.us", ".azure.cn"];
+
+fn build(settings: &UpstreamSettings<'_>) -> Result<Box<dyn Upstream>, ProviderConfigError> {
+    let options: &AzureOptions = settings.options()?;
+    let base = settings.base()?;
+    let is_named = options.client_id.is_some()
+        || options.client_secret.is_some()
+        || options.federated_token_file.is_some();
+    let host = base.host_str().unwrap_or_default();
+    let is_azure = AZURE_DOMAINS.iter().any(|domain| host.ends_with(domain));
+    let tokens = if !settings.has_key && (is_named || is_azure) {
+        let given = AzureAuthOptions {
+            provider: settings.provider,
+            tenant_id: options.tenant_id.as_deref(),
+            client_id: options.client_id.as_deref(),
+            client_secret: options.client_secret.as_ref(),
+            federated_token_file: options.federated_token_file.as_deref(),
+        };
+        Some(AzureAuth::build(given, settings.env)?)
+    } else {
+        None
+    };
+    Ok(Box::new(Azure {
+        base,
+        api_version: options.api_version.clone(),
+        bearer: options.bearer || tokens.is_some(),
+        tokens,
+    }))
+}
+
+#[derive(Debug)]
+struct Azure {
+    base: Url,
+    /// The version of the classic paths; `None` for the paths under `/openai/v1`.
+    api_version: Option<String>,
+    /// Whether the key is an Entra ID token.
+    bearer: bool,
+    /// Where such tokens come from when no key is configured.
+    tokens: Option<AzureAuth>,
+}
+
+impl Azure {
+    fn v1_url(&self, operation: &[&str]) -> Url {
+        append_segments(
+            &self.base,
+            ["openai", "v1"].iter().chain(operation).copied(),
+        )
+    }
+
+    fn classic_url(&self, path: &[&str], version: &str) -> Url {
+        let mut url = append_segments(&self.base, path.iter().copied());
+        url.query_pairs_mut().append_pair("api-version", version);
+        url
+    }
+}
+
+impl Upstream for Azure {
+    fn base(&self) -> &Url {
+        &self.base
+    }
+
+    fn is_openai(&self) -> bool {
+        true
+    }
+
+    fn supports_pass_through(&self, client: ClientDialect, task: ModelTask, _: &str) -> bool {
+        passes_openai(client, task)
+    }
+
+    fn dialect(&self, _: &str, origin: Dialect) -> Dialect {
+        match origin {
+            // A Responses request loses least in Responses.
+            Dialect::Responses => origin,
+            _ => Dialect::Chat,
+        }
+    }
+
+    fn token_counter_dialect(&self, _: &str) -> Option<Dialect> {
+        Some(Dialect::Responses)
+    }
+
+    fn embedding_dialect(&self, _: &str) -> Option<EmbeddingDialect> {
+        Some(EmbeddingDialect::OpenAi)
+    }
+
+    fn authenticate(&self) -> Option<Authentication<'_>> {
+        let tokens = self.tokens.as_ref()?;
+        Some(Box::pin(async move { tokens.token().await.map(Some) }))
+    }
+
+    fn authorize(&self, headers: &mut HeaderMap, key: Option<&SecretText>) -> Result<(), KeyError> {
+        match key {
+            Some(key) if self.bearer => headers::set_bearer(headers, key),
+            Some(key) => headers::set_key(headers, "api-key", key),
+            None => Ok(()),
+        }
+    }
+
+    fn request(&self, mut job: UpstreamJob<'_>, key: Option<&SecretText>) -> BuiltRequest {
+        let operation = operation_path(job.dialect, job.task);
+        let url = match &self.api_version {
+            None => self.v1_url(operation),
+            // Only the older classic paths contain the deployment.
+            Some(version) if job.dialect == Dialect::Chat => {
+                let head = ["openai", "deployments", job.model];
+                self.classic_url(&[&head, operation].concat(), version)
+            }
+            Some(version) => self.classic_url(&[&["openai"], operation].concat(), version),
+        };
+        self.authorize(&mut job.headers, key)?;
+        Ok(post(url, job.headers, job.body))
+    }
+
+    fn list_request(
+        &self,
+        mut headers: HeaderMap,
+        key: Option<&SecretText>,
+    ) -> Option<BuiltRequest> {
+        let url = match &self.api_version {
+            None => self.v1_url(&["models"]),
+            Some(version) => self.classic_url(&["openai", "models"], version),
+        };
+        let authorized = self.authorize(&mut headers, key);
+        Some(authorized.map(|()| get(url, headers)))
+    }
+}

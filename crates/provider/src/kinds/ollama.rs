@@ -1,0 +1,32 @@
+//! Ollama on this or another machine, by its API that is compatible with OpenAI.
+
+use super::openai::compatible;
+use crate::descriptor::{BaseUrl, KindDescriptor, LitellmNames};
+
+pub(super) static KIND: KindDescriptor = KindDescriptor {
+    about: "A server of Ollama; it needs no key.",
+    litellm: LitellmNames::with_prefixes(&["ollama", "ollama_chat"]),
+    complete_base_url: Some(complete),
+    example: "base_url = \"http://127.0.0.1:11434/v1\"\n",
+    example_models: &["llama3.3"],
+    ..compatible(
+        "ollama",
+        "Ollama",
+        &[],
+        BaseUrl::Variables {
+            names: &["OLLAMA_HOST"],
+            default: Some("http://127.0.0.1:11434/v1"),
+        },
+    )
+};
+
+/// Ollama's own variable may lack the scheme, and never has the path of this API.
+fn complete(written: &str) -> String {
+    let host = written.trim_end_matches('/');
+    let host = host.strip_suffix("/v1").unwrap_or(host);
+    if host.contains("://") {
+        format!("{host}/v1")
+    } else {
+        format!("http://{host}/v1")
+    }
+}

@@ -1,0 +1,74 @@
+//! The table is well-formed, and names find their rows.
+
+use super::*;
+
+#[test]
+fn the_table_is_read_whole_and_sorted() {
+    let file: KnownModelsFile = serde_json::from_str(TABLE).unwrap();
+    assert_eq!(file.models.len(), all().len());
+    assert!(all().len() > 300, "{}", all().len());
+    assert_eq!(TABLE.lines().count(), all().len() + 2, "one line per model");
+    let names: Vec<_> = all()
+        .iter()
+        .map(|known| (&known.provider, &known.model))
+        .collect();
+    assert!(names.is_sorted_by(|a, b| a < b), "sorted, and none twice");
+    assert!(TABLE.starts_with(DATE_START));
+    let parts: Vec<_> = DATE.split('-').map(str::len).collect();
+    assert_eq!(parts, [4, 2, 2], "{DATE}");
+    for known in all() {
+        let price = known.price.iter();
+        let mut amounts = price.flat_map(|price| {
+            let cached = [price.cache_read, price.cache_write];
+            cached
+                .into_iter()
+                .flatten()
+                .chain([price.input, price.output])
+        });
+        assert!(
+            amounts.all(|amount| (0.0..=10_000.0).contains(&amount)),
+            "{known:?}"
+        );
+        assert!(
+            known.takes.is_sorted() && known.supports.is_sorted(),
+            "{known:?}"
+        );
+    }
+}
+
+#[test]
+fn every_spelling_of_a_name_has_a_price() {
+    for (provider, model) in [
+        ("anthropic", "claude-sonnet-4-5"),
+        ("anthropic", "claude-sonnet-4-5-20250929"),
+        ("anthropic", "claude-opus-4-7-20991231"),
+        ("bedrock", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"),
+        ("bedrock", "ca.anthropic.claude-opus-4-7"),
+        ("vertex", "claude-sonnet-4-5@20250929"),
+        ("vertex_ai", "gemini-2.5-pro"),
+        ("gemini", "models/gemini-2.5-pro"),
+        ("azure", "gpt-5-2025-08-07"),
+        ("openai", "gpt-5"),
+        ("openrouter", "anthropic/claude-opus-4.7"),
+        ("groq", "llama-3.3-70b-versatile"),
+    ] {
+        let price = price(provider, model);
+        assert!(
+            price.is_some_and(|price| price.input > 0.0),
+            "{provider}/{model}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_sold_by_tokens_or_not_known_has_no_price() {
+    for (provider, model) in [
+        ("openai", "tts-1"),
+        ("openai", "my-own"),
+        ("my-server", "gpt-5"),
+        ("openai", ""),
+        ("openrouter", "anthropic/claude-opus-4.7:free"),
+    ] {
+        assert_eq!(price(provider, model), None, "{provider}/{model}");
+    }
+}

@@ -1,0 +1,145 @@
+//! `cargo xtask known-models`: rewrites the table of known models from a price list.
+//!
+//! The price list is a JSON object of the widespread form: a model's name leads to its
+//! `litellm_provider`, `mode`, costs per token, limits and `supports_*`. Only facts of providers
+//! that Prowess knows are taken; a value that cannot be right stops the command, with its line.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `price_list` | reading and checking a list's entries |
+//! | `table_row` | the line that an entry becomes |
+
+mod price_list;
+mod table_row;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, ensure};
+
+use self::price_list::PriceList;
+use self::table_row::TableRow;
+
+/// The table, below the workspace.
+const TABLE: &str = "crates/provider/src/known_models/table.json";
+
+/// Rewrite the table of known models from a price list
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The price list: a JSON file
+    file: PathBuf,
+    /// The date as of which its facts hold: YYYY-MM-DD
+    #[arg(long)]
+    date: String,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let text = std::fs::read_to_string(&args.file)
+        .with_context(|| format!("cannot read {}", args.file.display()))?;
+    let table = convert(&text, &args.date)
+        .with_context(|| format!("{} is not a price list", args.file.display()))?;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(TABLE);
+    std::fs::write(&path, &table).with_context(|| format!("cannot write {}", path.display()))?;
+    eprintln!(
+        "{TABLE}: {} models as of {}",
+        table.lines().count().saturating_sub(2),
+        args.date
+    );
+    Ok(())
+}
+
+/// The table of a price list.
+fn convert(text: &str, date: &str) -> anyhow::Result<String> {
+    let shape: Vec<_> = date.split('-').map(str::len).collect();
+    let digits = date.bytes().filter(u8::is_ascii_digit).count();
+    ensure!(
+        shape == [4, 2, 2] && digits == 8,
+        "--date: {date:?} is not a date; write YYYY-MM-DD"
+    );
+    let list = PriceList::parse(text)?;
+    let mut rows = BTreeMap::new();
+    for entry in list.entries() {
+        if let Some(row) = TableRow::from_entry(&entry, date)? {
+            rows.entry((row.provider, row.model.clone())).or_insert(row);
+        }
+    }
+    ensure!(!rows.is_empty(), "it has no model of a known provider");
+    let lines: Vec<String> = rows.values().map(TableRow::to_json).collect();
+    Ok(format!(
+        "{{\"date\":\"{date}\",\"models\":[\n{}\n]}}\n",
+        lines.join(",\n")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = r#"{
+    "sample_spec": { "max_input_tokens": "a text" },
+    "openai/other": { "litellm_provider": "someone", "mode": "chat" },
+    "gpt-x": {
+        "cache_read_input_token_cost": 1.25e-07,
+        "input_cost_per_token": 1.25e-06,
+        "litellm_provider": "openai",
+        "max_input_tokens": 272000,
+        "max_output_tokens": 128000,
+        "mode": "chat",
+        "output_cost_per_token": 1e-05,
+        "supports_function_calling": true,
+        "supports_vision": true
+    },
+    "azure/eu/gpt-x": { "litellm_provider": "azure", "mode": "chat", "max_input_tokens": 1 },
+    "rerank-y": { "litellm_provider": "cohere", "mode": "rerank", "max_input_tokens": 4096,
+        "input_cost_per_query": 0.002, "input_cost_per_token": 0.0, "output_cost_per_token": 0.0 },
+    "old": { "litellm_provider": "openai", "mode": "chat", "max_input_tokens": 1,
+        "deprecation_date": "2025-01-01" },
+    "groq/fast": { "litellm_provider": "groq", "mode": "chat", "input_cost_per_token": 5e-08,
+        "output_cost_per_token": 8e-08 }
+}"#;
+
+    #[test]
+    fn a_price_list_becomes_a_sorted_table_of_one_line_per_model() {
+        let expected = r#"{"date":"2026-08-06","models":[
+{"provider":"cohere","model":"rerank-y","task":"rerank","context":4096,"takes":["text"],"gives":["text"],"supports":[]},
+{"provider":"groq","model":"fast","task":"chat","price":{"input":0.05,"output":0.08},"takes":["text"],"gives":["text"],"supports":[]},
+{"provider":"openai","model":"gpt-x","task":"chat","context":272000,"output":128000,"price":{"input":1.25,"output":10.0,"cache_read":0.125},"takes":["image","text"],"gives":["text"],"supports":["tools"]}
+]}
+"#;
+        assert_eq!(convert(LIST, "2026-08-06").unwrap(), expected);
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_right_is_refused_with_its_line() {
+        for (right, wrong, message) in [
+            (
+                "1.25e-06",
+                "-1.25e-06",
+                "line 6: gpt-x: input_cost_per_token: -0.00000125 is not a price per token; \
+                 it must be from 0 to 0.01",
+            ),
+            (
+                "1e-05",
+                "10",
+                "line 11: gpt-x: output_cost_per_token: 10 is not a price per token; it must be \
+                 from 0 to 0.01",
+            ),
+            (
+                "272000",
+                "\"many\"",
+                "line 8: gpt-x: max_input_tokens: \"many\" is not a number of tokens",
+            ),
+            (
+                "\"supports_vision\": true",
+                "\"supports_vision\": 1",
+                "line 13: gpt-x: supports_vision: 1 is not true or false",
+            ),
+        ] {
+            let error = convert(&LIST.replacen(right, wrong, 1), "2026-08-06").unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
+        assert!(convert("[1]", "2026-08-06").is_err());
+        assert!(convert("{}", "2026-08-06").is_err());
+        assert!(convert(LIST, "yesterday").is_err());
+    }
+}

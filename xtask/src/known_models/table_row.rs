@@ -1,0 +1,261 @@
+//! The line of a model in the table: which provider it is of, and its facts in our own words.
+
+use serde_json::{Value, json};
+
+use super::price_list::PriceEntry;
+
+/// The providers of a price list and ours. Those of Vertex AI have a name per vendor.
+const PROVIDERS: [(&str, &str); 19] = [
+    ("anthropic", "anthropic"),
+    ("azure", "azure"),
+    ("azure_ai", "azure_ai"),
+    ("bedrock", "bedrock"),
+    ("bedrock_converse", "bedrock"),
+    ("cerebras", "cerebras"),
+    ("cohere", "cohere"),
+    ("cohere_chat", "cohere"),
+    ("deepseek", "deepseek"),
+    ("fireworks_ai", "fireworks_ai"),
+    ("gemini", "gemini"),
+    ("groq", "groq"),
+    ("mistral", "mistral"),
+    ("openai", "openai"),
+    ("openrouter", "openrouter"),
+    ("perplexity", "perplexity"),
+    ("text-completion-openai", "openai"),
+    ("together_ai", "together_ai"),
+    ("xai", "xai"),
+];
+const VERTEX_PREFIX: &str = "vertex_ai";
+/// Providers whose models have no `/` in their names: what precedes one is a region or a size
+/// of images.
+const WITHOUT_PATHS: [&str; 6] = [
+    "openai",
+    "azure",
+    "bedrock",
+    "anthropic",
+    "gemini",
+    "cohere",
+];
+/// The modes of a price list, and what a model is for.
+const TASKS: [(&str, &str); 10] = [
+    ("chat", "chat"),
+    ("responses", "chat"),
+    ("completion", "completion"),
+    ("embedding", "embedding"),
+    ("image_generation", "image"),
+    ("image_edit", "image"),
+    ("audio_transcription", "transcription"),
+    ("audio_speech", "speech"),
+    ("rerank", "rerank"),
+    ("moderation", "moderation"),
+];
+const INPUTS: [(&str, &str); 4] = [
+    ("supports_audio_input", "audio"),
+    ("supports_vision", "image"),
+    ("supports_pdf_input", "pdf"),
+    ("supports_video_input", "video"),
+];
+const FEATURES: [(&str, &str); 7] = [
+    ("supports_prompt_caching", "caching"),
+    ("supports_computer_use", "computer-use"),
+    ("supports_parallel_function_calling", "parallel-tools"),
+    ("supports_reasoning", "reasoning"),
+    ("supports_response_schema", "schema"),
+    ("supports_function_calling", "tools"),
+    ("supports_web_search", "web-search"),
+];
+/// Tokens per price.
+const MILLION: f64 = 1e6;
+
+/// A line of the table.
+pub(super) struct TableRow {
+    pub(super) provider: &'static str,
+    pub(super) model: String,
+    task: &'static str,
+    context: Option<u64>,
+    output: Option<u64>,
+    /// By its name in the table.
+    price: Vec<(&'static str, f64)>,
+    takes: Vec<&'static str>,
+    gives: Vec<&'static str>,
+    supports: Vec<&'static str>,
+}
+
+impl TableRow {
+    /// The line of an entry; none if it is of no known provider, for something else, retired,
+    /// or says nothing.
+    pub(super) fn from_entry(
+        entry: &PriceEntry<'_>,
+        date: &str,
+    ) -> anyhow::Result<Option<TableRow>> {
+        let listed = entry.text("litellm_provider").unwrap_or_default();
+        let (Some(provider), Some(task)) = (
+            provider_of(listed),
+            translate(&TASKS, entry.text("mode").unwrap_or_default()),
+        ) else {
+            return Ok(None);
+        };
+        let is_retired = entry.text("deprecation_date").is_some_and(|day| day < date);
+        let model = model_name(listed, provider, entry.name);
+        if is_retired || (WITHOUT_PATHS.contains(&provider) && model.contains('/')) {
+            return Ok(None);
+        }
+        let row = TableRow {
+            provider,
+            task,
+            context: entry.tokens("max_input_tokens")?,
+            output: entry.tokens("max_output_tokens")?,
+            price: price(entry, task, model)?,
+            takes: takes(entry, task)?,
+            gives: gives(entry, task)?,
+            supports: supported(&FEATURES, entry)?,
+            model: model.to_owned(),
+        };
+        Ok(Some(row).filter(|row| row.context.is_some() || !row.price.is_empty()))
+    }
+
+    /// In the order in which people read it.
+    pub(super) fn to_json(&self) -> String {
+        let mut fields = vec![
+            ("provider", json!(self.provider)),
+            ("model", json!(self.model)),
+            ("task", json!(self.task)),
+        ];
+        fields.extend(self.context.map(|tokens| ("context", json!(tokens))));
+        fields.extend(self.output.map(|tokens| ("output", json!(tokens))));
+        let mut text: Vec<String> = fields.iter().map(field).collect();
+        if !self.price.is_empty() {
+            let price: Vec<String> = self
+                .price
+                .iter()
+                .map(|(name, amount)| field(&(*name, json!(amount))))
+                .collect();
+            text.push(format!("\"price\":{{{}}}", price.join(",")));
+        }
+        let lists = [
+            ("takes", json!(self.takes)),
+            ("gives", json!(self.gives)),
+            ("supports", json!(self.supports)),
+        ];
+        text.extend(lists.iter().map(field));
+        format!("{{{}}}", text.join(","))
+    }
+}
+
+fn field((name, value): &(&str, Value)) -> String {
+    format!("\"{name}\":{value}")
+}
+
+fn translate(words: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
+    let found = words.iter().find(|(known, _)| *known == word);
+    found.map(|(_, ours)| *ours)
+}
+
+fn provider_of(listed: &str) -> Option<&'static str> {
+    match listed.starts_with(VERTEX_PREFIX) {
+        true => Some("vertex"),
+        false => translate(&PROVIDERS, listed),
+    }
+}
+
+/// A list's name for a model may begin with its provider.
+fn model_name<'n>(listed: &str, provider: &str, name: &'n str) -> &'n str {
+    let prefix = match provider {
+        "vertex" => VERTEX_PREFIX,
+        _ => listed,
+    };
+    let rest = name.strip_prefix(prefix);
+    rest.and_then(|rest| rest.strip_prefix('/')).unwrap_or(name)
+}
+
+/// Prices per million tokens. Where tokens of images or sound have a price of their own, and are
+/// what a model is for, the highest one counts: a response's counts do not tell them apart.
+fn price(
+    entry: &PriceEntry<'_>,
+    task: &str,
+    model: &str,
+) -> anyhow::Result<Vec<(&'static str, f64)>> {
+    let is_chat = task == "chat";
+    let highest = |fields: [&str; 3]| -> anyhow::Result<Option<f64>> {
+        let mut costs = Vec::new();
+        for field in fields.iter().take(if is_chat { 1 } else { 3 }) {
+            costs.extend(entry.cost(field)?);
+        }
+        Ok(costs.into_iter().reduce(f64::max))
+    };
+    let input = highest([
+        "input_cost_per_token",
+        "input_cost_per_image_token",
+        "input_cost_per_audio_token",
+    ])?;
+    let output = highest([
+        "output_cost_per_token",
+        "output_cost_per_image_token",
+        "output_cost_per_audio_token",
+    ])?;
+    let generates = !matches!(task, "embedding" | "rerank" | "moderation");
+    let output = output.or((!generates).then_some(0.0));
+    let (Some(input), Some(output)) = (input, output) else {
+        return Ok(Vec::new());
+    };
+    // Nothing is free unless it says so: it is sold by another measure, or the price is unknown.
+    if input == 0.0 && output == 0.0 && task != "moderation" && !model.ends_with("free") {
+        return Ok(Vec::new());
+    }
+    let mut price = vec![("input", input), ("output", output)];
+    let read = entry.cost("cache_read_input_token_cost")?;
+    price.extend(read.map(|cost| ("cache_read", cost)));
+    let write = entry.cost("cache_creation_input_token_cost")?;
+    price.extend(write.map(|cost| ("cache_write", cost)));
+    for (_, cost) in &mut price {
+        // Costs per token are rounded in binary.
+        *cost = (*cost * MILLION * MILLION).round() / MILLION;
+    }
+    Ok(price)
+}
+
+fn takes(entry: &PriceEntry<'_>, task: &str) -> anyhow::Result<Vec<&'static str>> {
+    let mut all = supported(&INPUTS, entry)?;
+    all.push(if task == "transcription" {
+        "audio"
+    } else {
+        "text"
+    });
+    Ok(sorted(all))
+}
+
+fn gives(entry: &PriceEntry<'_>, task: &str) -> anyhow::Result<Vec<&'static str>> {
+    let mut all = vec![match task {
+        "embedding" => "vector",
+        "image" => "image",
+        "speech" => "audio",
+        _ => "text",
+    }];
+    if entry.flag("supports_audio_output")? {
+        all.push("audio");
+    }
+    if entry.lists("supported_output_modalities", "image") {
+        all.push("image");
+    }
+    Ok(sorted(all))
+}
+
+fn supported(
+    words: &[(&str, &'static str)],
+    entry: &PriceEntry<'_>,
+) -> anyhow::Result<Vec<&'static str>> {
+    let mut all = Vec::new();
+    for (field, word) in words {
+        if entry.flag(field)? {
+            all.push(*word);
+        }
+    }
+    Ok(all)
+}
+
+fn sorted(mut words: Vec<&'static str>) -> Vec<&'static str> {
+    words.sort_unstable();
+    words.dedup();
+    words
+}
