@@ -42,7 +42,7 @@ async fn main() -> Result<(), Error> {
 
 /// Runs one request and saves the generated file.
 pub(crate) async fn make_a_ball(builder: Builder, out: &Path) -> Result<PathBuf, Error> {
-    let script = ProviderKind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
+    let script = ProviderKind::new(ScriptedOptions::Text(SCRIPT.to_owned()));
     let prowess = builder
         .provider(ProviderConfig::new("stage", script))
         .open()

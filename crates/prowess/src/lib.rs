@@ -126,8 +126,8 @@ pub mod neutral {
 #[cfg(feature = "server")]
 pub mod server {
     pub use prowess_server::{
-        App, SecretString, ServeOptions, ServerSettings, SigningSecret, WebhookEndpoint,
-        WebhookHost, WebhookSettings, serve,
+        App, ConfigReader, ReadConfig, ReloadError, ReloadReport, SecretString, ServeOptions,
+        ServerSettings, SigningSecret, WebhookEndpoint, WebhookHost, WebhookSettings, serve,
     };
 }
 

@@ -20,7 +20,7 @@ fn sandboxed() -> Builder {
 }
 
 fn scripted(builder: Builder, script: &str) -> Builder {
-    let script = ProviderKind::Scripted(ScriptedOptions::Text(script.to_owned()));
+    let script = ProviderKind::new(ScriptedOptions::Text(script.to_owned()));
     builder.provider(ProviderConfig::new("stage", script))
 }
 

@@ -5,23 +5,28 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(super) const KEYS: &[&str] = &["keep_days"];
+use super::values::Days;
 
-const DEFAULT_KEEP_DAYS: u64 = 365;
-const DAY_SECONDS: u64 = 24 * 3_600;
+const YEAR_SECONDS: u64 = 365 * 24 * 3_600;
 
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Audit")]
 pub(super) struct AuditToml {
-    /// Days that entries of the audit log are stored; default 365, 0 for ever.
-    keep_days: Option<u64>,
+    /// How long entries of the audit log are stored; 0 for ever.
+    #[schemars(extend("x-old-names" = ["keep_days"]))]
+    retention: Days,
+}
+
+impl Default for AuditToml {
+    fn default() -> Self {
+        AuditToml {
+            retention: Days::from_secs(YEAR_SECONDS),
+        }
+    }
 }
 
 /// How long entries are stored; `None` for ever.
 pub(super) fn retention(raw: &AuditToml) -> Option<Duration> {
-    match raw.keep_days.unwrap_or(DEFAULT_KEEP_DAYS) {
-        0 => None,
-        days => Some(Duration::from_secs(days.saturating_mul(DAY_SECONDS))),
-    }
+    raw.retention.unless_zero()
 }

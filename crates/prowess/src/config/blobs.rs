@@ -8,8 +8,7 @@ use serde::Deserialize;
 
 use super::error::ConfigError;
 use super::secret;
-
-pub(super) const KEYS: &[&str] = &["url", "options", "inline_bytes"];
+use super::values::BytesSetting;
 
 const OPTIONS_SETTING: &str = "blobs.options";
 const OPTION_PREFIX: &str = "aws_";
@@ -60,27 +59,35 @@ const OPTION_NAMES: &[&str] = &[
     "user_agent",
 ];
 
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Blobs")]
 pub(super) struct BlobsToml {
     /// `local`, or the URL of an object store: `s3://bucket/prefix`.
-    url: Option<String>,
+    #[schemars(extend("x-shown" = "address"))]
+    url: String,
     /// Options of the object store, named like its environment variables in lower case:
     /// `aws_region`. A value may be `env:NAME` or `file:PATH`, which keeps keys out of this
     /// file.
     options: BTreeMap<String, String>,
-    /// Content of up to this many bytes is stored in the database.
-    inline_bytes: Option<usize>,
+    /// Content of up to this size is stored in the database.
+    #[schemars(extend("x-old-names" = ["inline_bytes"]))]
+    inline_size: BytesSetting,
+}
+
+impl Default for BlobsToml {
+    fn default() -> Self {
+        BlobsToml {
+            url: "local".to_owned(),
+            options: BTreeMap::new(),
+            inline_size: BytesSetting::new(64 << 10),
+        }
+    }
 }
 
 pub(super) fn apply(raw: &BlobsToml, config: &mut StoreConfig) -> Result<(), ConfigError> {
-    if let Some(url) = &raw.url {
-        config.blobs.clone_from(url);
-    }
-    if let Some(bytes) = raw.inline_bytes {
-        config.inline_bytes = bytes;
-    }
+    config.blobs.clone_from(&raw.url);
+    config.inline_bytes = raw.inline_size.in_memory();
     let options = raw.options.iter();
     let options = options.map(|(name, value)| Ok((option_name(name)?, option_value(name, value)?)));
     config.blob_options = options.collect::<Result<_, ConfigError>>()?;

@@ -1,125 +1,147 @@
-//! Finds unknown keys, and suggests known ones.
+//! Finds unknown keys and suggests known ones, and gives keys their present names. What is
+//! known is in `definition`.
 
 use strsim::levenshtein;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
+use super::definition::{Definition, TableKeys};
 use super::error::{ConfigError, line_at};
 
-/// A section of the file and its known keys.
-#[derive(Debug)]
-pub(super) struct ConfigSection {
-    pub(super) name: &'static str,
-    pub(super) keys: &'static [&'static str],
-    shape: SectionShape,
-}
+/// Tables below tables; deeper ones are left to the types that read them.
+const MAX_DEPTH: usize = 16;
 
-/// How a section is written.
-#[derive(Debug, Clone, Copy)]
-enum SectionShape {
-    /// `[name]`
-    One,
-    /// `[name.any]`, repeatable.
-    Named,
-    /// `[[name]]`, repeatable.
-    List,
-}
-
-impl ConfigSection {
-    pub(super) const fn table(name: &'static str, keys: &'static [&'static str]) -> Self {
-        let shape = SectionShape::One;
-        ConfigSection { name, keys, shape }
-    }
-
-    pub(super) const fn named_tables(name: &'static str, keys: &'static [&'static str]) -> Self {
-        let shape = SectionShape::Named;
-        ConfigSection { name, keys, shape }
-    }
-
-    pub(super) const fn table_list(name: &'static str, keys: &'static [&'static str]) -> Self {
-        let shape = SectionShape::List;
-        ConfigSection { name, keys, shape }
-    }
-
-    /// The header line; `one` is the name of one of several tables.
-    #[cfg(test)]
-    pub(super) fn header(&self, one: &str) -> String {
-        let name = self.name;
-        match self.shape {
-            SectionShape::One => format!("[{name}]"),
-            SectionShape::Named => format!("[{name}.{one}]"),
-            SectionShape::List => format!("[[{name}]]"),
-        }
-    }
-
-    /// Its tables, each with the path that messages use.
-    fn tables<'a, 't>(&self, value: &'a DeValue<'t>) -> Vec<(String, &'a DeTable<'t>)> {
-        let name = self.name;
-        let table = |path: String, value: &'a DeValue<'t>| match value {
-            DeValue::Table(table) => Some((path, table)),
-            _ => None,
-        };
-        match (self.shape, value) {
-            (SectionShape::One, one) => table(name.to_owned(), one).into_iter().collect(),
-            (SectionShape::Named, DeValue::Table(named)) => named
-                .iter()
-                .filter_map(|(key, one)| table(format!("{name}.{}", key.get_ref()), one.get_ref()))
-                .collect(),
-            (SectionShape::List, DeValue::Array(list)) => list
-                .iter()
-                .filter_map(|one| table(name.to_owned(), one.get_ref()))
-                .collect(),
-            // Any other value has the wrong type, which is reported elsewhere.
-            _ => Vec::new(),
-        }
-    }
-}
-
-/// Every unknown section and key, in the order of the file.
-pub(super) fn find_unknown(
-    text: &str,
-    sections: &[ConfigSection],
-) -> Result<Vec<ConfigError>, ConfigError> {
-    let table = DeTable::parse(text).map_err(|error| ConfigError::from_toml(text, &error))?;
-    let mut unknown = Vec::new();
-    for (key, value) in table.get_ref() {
-        let name = key.get_ref().as_ref();
-        let Some(section) = sections.iter().find(|section| section.name == name) else {
-            let known: Vec<_> = sections.iter().map(|section| section.name).collect();
-            unknown.push(ConfigError::UnknownKey {
-                line: line_at(text, key.span().start),
-                what: format!("`[{name}]` is not a section"),
-                hint: suggest_key(name, &known, "[", "]"),
-            });
-            continue;
-        };
-        for (path, inner) in section.tables(value.get_ref()) {
-            unknown.extend(unknown_keys(text, &path, inner, section.keys));
-        }
-    }
-    unknown.sort_by_key(ConfigError::line_number);
-    Ok(unknown)
-}
-
-fn unknown_keys(text: &str, path: &str, table: &DeTable<'_>, known: &[&str]) -> Vec<ConfigError> {
-    let error = |key: &Spanned<DeString<'_>>| {
-        let written = key.get_ref().as_ref();
-        let unknown = ConfigError::UnknownKey {
-            line: line_at(text, key.span().start),
-            what: format!("`{path}.{written}` is not a setting"),
-            hint: suggest_key(written, known, "", ""),
-        };
-        (!known.contains(&written)).then_some(unknown)
+/// Every unknown section and key, and every key that is set by two names, in the order of the
+/// file. Earlier names of keys are replaced by present ones.
+pub(super) fn check(text: &str, file: &mut DeTable<'_>) -> Vec<ConfigError> {
+    let mut check = KeyCheck {
+        text,
+        problems: Vec::new(),
     };
-    table.keys().filter_map(error).collect()
+    check.table("", file, Definition::file(), 0);
+    check.problems.sort_by_key(ConfigError::line_number);
+    check.problems
 }
 
-fn suggest_key(written: &str, known: &[&str], open: &str, close: &str) -> String {
-    let nearest = known.iter().min_by_key(|name| levenshtein(written, name));
-    match nearest {
-        Some(name) if levenshtein(written, name) <= 1 + written.len() / 3 => {
-            format!("did you mean `{open}{name}{close}`?")
+struct KeyCheck<'t> {
+    text: &'t str,
+    problems: Vec<ConfigError>,
+}
+
+impl KeyCheck<'_> {
+    /// `path` is that of the table, as messages name it.
+    fn table(&mut self, path: &str, table: &mut DeTable<'_>, defined: Definition, depth: usize) {
+        if depth > MAX_DEPTH {
+            return;
         }
-        _ => format!("available: {}", known.join(", ")),
+        let keys = {
+            let tag_of = |key: &str| match table.get(key).map(Spanned::get_ref) {
+                Some(DeValue::String(text)) => Some(text.to_string()),
+                _ => None,
+            };
+            defined.table_keys(&tag_of)
+        };
+        let written: Vec<_> = table.keys().cloned().collect();
+        for key in written {
+            let mut name = key.get_ref().to_string();
+            if keys.is_unknown(&name) {
+                match keys.present_name(&name) {
+                    Some(present) if self.rename(path, table, &key, present) => {
+                        name = present.to_owned();
+                    }
+                    Some(_) => continue,
+                    None => {
+                        self.unknown(path, &key, &keys);
+                        continue;
+                    }
+                }
+            }
+            let place = join(path, &name);
+            if let (Some(value), Some(defined)) = (table.get_mut(name.as_str()), keys.find(&name)) {
+                self.value(&place, value.get_mut(), defined, depth + 1);
+            }
+        }
+    }
+
+    fn value(&mut self, path: &str, value: &mut DeValue<'_>, defined: Definition, depth: usize) {
+        match value {
+            DeValue::Table(table) => self.table(path, table, defined, depth),
+            DeValue::Array(values) => {
+                // A key may be a list or one value.
+                let alternatives = defined.alternatives().into_iter();
+                let items = defined.items().or_else(|| {
+                    let mut lists = alternatives.filter_map(Definition::items);
+                    lists.next()
+                });
+                let Some(items) = items.filter(|_| depth <= MAX_DEPTH) else {
+                    return;
+                };
+                for value in values.iter_mut() {
+                    self.value(path, value.get_mut(), items, depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the key has its present name now.
+    fn rename<'t>(
+        &mut self,
+        path: &str,
+        table: &mut DeTable<'t>,
+        old: &Spanned<DeString<'t>>,
+        present: &'static str,
+    ) -> bool {
+        let written: &str = old.get_ref();
+        if table.contains_key(present) {
+            self.problems.push(ConfigError::SetTwice {
+                line: line_at(self.text, old.span().start),
+                old: join(path, written),
+                present: present.to_owned(),
+            });
+            return false;
+        }
+        if let Some(value) = table.remove(written) {
+            let key = Spanned::new(old.span(), DeString::Borrowed(present));
+            table.insert(key, value);
+        }
+        true
+    }
+
+    fn unknown(&mut self, path: &str, key: &Spanned<DeString<'_>>, keys: &TableKeys) {
+        let written: &str = key.get_ref();
+        let known: Vec<_> = keys.known.iter().map(|(name, _)| *name).collect();
+        let (what, open, close) = if path.is_empty() {
+            (format!("`[{written}]` is not a section"), "[", "]")
+        } else {
+            let what = format!("`{}` is not a setting", join(path, written));
+            (what, "", "")
+        };
+        // A key that is close to an earlier name gets the present one.
+        let names = known.iter().copied().map(|name| (name, name));
+        let old = keys.known.iter();
+        let old = old.flat_map(|(name, value)| value.old_names().map(|old| (old, *name)));
+        let nearest = names
+            .chain(old)
+            .min_by_key(|(name, _)| levenshtein(written, name));
+        let hint = match nearest {
+            Some((near, name)) if levenshtein(written, near) <= 1 + written.len() / 3 => {
+                format!("did you mean `{open}{name}{close}`?")
+            }
+            _ => format!("available: {}", known.join(", ")),
+        };
+        self.problems.push(ConfigError::UnknownKey {
+            line: line_at(self.text, key.span().start),
+            what,
+            hint,
+        });
+    }
+}
+
+fn join(path: &str, key: &str) -> String {
+    if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
     }
 }

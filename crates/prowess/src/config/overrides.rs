@@ -14,3 +14,16 @@ pub struct ConfigOverrides {
     /// `PROWESS_MASTER_KEY`
     pub master_key: Option<String>,
 }
+
+impl ConfigOverrides {
+    /// Whether this setting comes from outside the file.
+    pub(super) fn sets(&self, setting: &str) -> bool {
+        match setting {
+            "server.listen" => self.listen.is_some(),
+            "server.data_dir" => self.data_dir.is_some(),
+            "server.master_key" => self.master_key.is_some(),
+            "store.url" => self.store_url.is_some(),
+            _ => false,
+        }
+    }
+}

@@ -19,6 +19,15 @@ where
     expanded.map_err(de::Error::custom)
 }
 
+/// Deserializes a path.
+pub(super) fn deserialize_path<'de, D>(deserializer: D) -> Result<PathBuf, D::Error>
+where
+    D: Deserializer<'de>,
+{
+    let path = PathBuf::deserialize(deserializer)?;
+    expand(&path).map_err(de::Error::custom)
+}
+
 /// Expands the path of a setting.
 pub(super) fn expand_path(
     setting: impl Into<Cow<'static, str>>,

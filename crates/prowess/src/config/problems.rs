@@ -5,7 +5,7 @@ use std::path::Path;
 use super::error::ConfigError;
 
 /// The errors of a configuration, in the order of the file where that is known.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ConfigProblems(Vec<ConfigError>);
 
 impl ConfigProblems {
@@ -30,6 +30,21 @@ impl ConfigProblems {
         } else {
             Err(ConfigProblems(std::mem::take(&mut self.0)))
         }
+    }
+
+    /// With the lines of invalid values, in the order of the file; `line_of` knows the line of
+    /// a setting.
+    pub(super) fn with_lines(self, line_of: impl Fn(&str) -> Option<usize>) -> Self {
+        let problems =
+            self.0
+                .into_iter()
+                .map(|problem| match problem.setting().and_then(&line_of) {
+                    Some(line) => problem.at_line(line),
+                    None => problem,
+                });
+        let mut problems: Vec<_> = problems.collect();
+        problems.sort_by_key(ConfigError::line_number);
+        ConfigProblems(problems)
     }
 
     pub(super) fn in_file(self, path: &Path) -> Self {

@@ -1,105 +1,163 @@
 //! `[providers.NAME]`: accounts of model vendors.
 //!
-//! All kinds share one table of keys; a key that a kind does not have is refused, so that no
-//! setting is silently ignored.
+//! The keys that all kinds share are here; the others are those of the kind's own options, from
+//! `prowess_provider::kinds`. A key that a kind does not have is refused, so that no setting is
+//! silently ignored.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
-use prowess_provider::config::{
-    AnthropicOptions, AwsKeys, AzureOptions, BedrockApi, BedrockOptions, GeminiOptions,
-    OpenAiOptions, PROVIDER_KIND_NAMES, Policies, ProviderConfig, ProviderKind, ScriptedOptions,
-    VertexOptions,
-};
-use schemars::JsonSchema;
+use prowess_provider::config::{BreakerPolicy, Policies, ProviderConfig, ProviderKind};
+use prowess_provider::kinds::{self, ConfigPaths, KindDescriptor};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use super::error::ConfigError;
-use super::{models, paths};
+use super::paths;
+use super::values::DurationSetting;
 
-pub(super) const KEYS: &[&str] = &[
-    "kind",
-    "base_url",
-    "api_key",
-    "caller_key",
-    "headers",
-    "connect_seconds",
-    "answer_seconds",
-    "idle_seconds",
-    "attempts",
-    "breaker_failures",
-    "breaker_seconds",
-    "version",
-    "responses",
-    "api_version",
-    "bearer",
-    "region",
-    "access_key_id",
-    "secret_access_key",
-    "session_token",
-    "api",
-    "anthropic_version",
-    "credentials",
-    "project",
-    "location",
-    "script",
-];
+/// Most kinds that a message names.
+const NAMED_KINDS: usize = 3;
 
+/// The keys of every kind, and the rest.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(rename = "Provider")]
-pub(super) struct ProviderToml {
-    /// `anthropic`, `openai`, `azure`, `bedrock`, `vertex`, `gemini` or `scripted`.
+struct ProviderKeys {
+    /// What kind of server it is.
     kind: String,
-    /// Base URL; default: that of the kind.
+    /// Base URL. Default: that of the kind.
+    #[schemars(extend("x-shown" = "address", "x-default" = "that of the kind"))]
     base_url: Option<String>,
-    /// API key: `env:NAME`, `file:PATH` or the key itself.
+    /// API key: `env:NAME`, `file:PATH` or the key itself. Default: the standard variable of the
+    /// kind, unless `base_url` is set.
+    #[schemars(extend("x-default" = "the standard variable of the kind, unless `base_url` is set"))]
     api_key: Option<String>,
     /// Whether clients may send their own key in `prowess-provider-key`.
     #[serde(default)]
-    caller_key: bool,
+    #[schemars(extend("x-old-names" = ["caller_key"]))]
+    allow_client_key: bool,
     /// Headers added to every request; `env:NAME` and `file:PATH` work here too.
     #[serde(default)]
     headers: BTreeMap<String, String>,
-    /// Connect timeout in seconds.
-    connect_seconds: Option<u64>,
-    /// Timeout for the response head in seconds.
-    answer_seconds: Option<u64>,
-    /// Timeout between chunks of a response in seconds.
-    idle_seconds: Option<u64>,
+    /// Until the connection is established.
+    #[serde(default = "connect_timeout")]
+    #[schemars(extend("x-old-names" = ["connect_seconds"]))]
+    connect_timeout: DurationSetting,
+    /// From the request to the head of the response.
+    #[serde(default = "response_timeout")]
+    #[schemars(extend("x-old-names" = ["answer_seconds"]))]
+    response_timeout: DurationSetting,
+    /// Between two chunks of a response.
+    #[serde(default = "idle_timeout")]
+    #[schemars(extend("x-old-names" = ["idle_seconds"]))]
+    idle_timeout: DurationSetting,
     /// Maximum attempts per request.
-    attempts: Option<u32>,
+    #[serde(default = "attempts")]
+    attempts: u32,
     /// Consecutive failures that open a model's circuit breaker; 0 disables it.
-    breaker_failures: Option<u32>,
-    /// Seconds the circuit breaker stays open.
-    breaker_seconds: Option<u64>,
-    /// `anthropic`: the API version sent when the client names none.
-    version: Option<String>,
-    /// `openai`: whether it has `/responses`.
-    responses: Option<bool>,
-    /// `azure`, `gemini`: the API version in the address.
-    api_version: Option<String>,
-    /// `azure`: whether the key is an Entra ID token.
-    bearer: Option<bool>,
-    /// `bedrock`: the region.
-    region: Option<String>,
-    /// `bedrock`: AWS access key, with its secret and optional session token.
-    access_key_id: Option<String>,
-    secret_access_key: Option<String>,
-    session_token: Option<String>,
-    /// `bedrock`: `auto`, `invoke` or `converse`.
-    api: Option<String>,
-    /// `bedrock`, `vertex`: `anthropic_version` in the body.
-    anthropic_version: Option<String>,
-    /// `vertex`: the file of a service account's key or a user's credentials.
-    credentials: Option<PathBuf>,
-    /// `vertex`: the project.
-    project: Option<String>,
-    /// `vertex`: the location.
-    location: Option<String>,
-    /// `scripted`: the script, relative to the folder of the configuration.
-    script: Option<PathBuf>,
+    #[serde(default = "breaker_failures")]
+    breaker_failures: u32,
+    /// How long the circuit breaker stays open.
+    #[serde(default = "breaker_pause")]
+    #[schemars(extend("x-old-names" = ["breaker_seconds"]))]
+    breaker_pause: DurationSetting,
+    /// The options of the kind.
+    #[serde(flatten)]
+    #[schemars(with = "BTreeMap<String, Value>")]
+    options: toml::Table,
+}
+
+fn connect_timeout() -> DurationSetting {
+    Policies::default().timeouts.connect.into()
+}
+
+fn response_timeout() -> DurationSetting {
+    Policies::default().timeouts.response.into()
+}
+
+fn idle_timeout() -> DurationSetting {
+    Policies::default().timeouts.idle.into()
+}
+
+fn attempts() -> u32 {
+    Policies::default().retry.max_attempts
+}
+
+fn breaker_failures() -> u32 {
+    BreakerPolicy::default().failures
+}
+
+fn breaker_pause() -> DurationSetting {
+    BreakerPolicy::default().pause.into()
+}
+
+/// A provider as written.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(super) struct ProviderToml(ProviderKeys);
+
+/// The keys that all kinds share, and one alternative per kind with its own.
+impl JsonSchema for ProviderToml {
+    fn schema_name() -> Cow<'static, str> {
+        "Provider".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = ProviderKeys::json_schema(generator);
+        let names = kinds::all().iter().flat_map(|kind| names_of(kind));
+        let names: Vec<&str> = names.collect();
+        let fields = schema.ensure_object();
+        if let Some(kind) = fields
+            .get_mut("properties")
+            .and_then(|all| all.get_mut("kind"))
+        {
+            let about = "What kind of server it is; it decides which further keys there are.";
+            *kind = json!({ "description": about, "type": "string", "enum": names });
+        }
+        let about = "An account of a model vendor, or a server of one's own.";
+        fields.insert("description".to_owned(), about.into());
+        fields.shift_remove("additionalProperties");
+        let alternatives = kinds::all().iter().flat_map(|kind| {
+            let names = names_of(kind).map(|name| kind_schema(kind, name, generator));
+            names.collect::<Vec<_>>()
+        });
+        let alternatives = alternatives.collect::<Vec<_>>();
+        fields.insert("oneOf".to_owned(), alternatives.into());
+        fields.insert("unevaluatedProperties".to_owned(), false.into());
+        schema
+    }
+}
+
+fn names_of(kind: &KindDescriptor) -> impl Iterator<Item = &'static str> {
+    std::iter::once(kind.name).chain(kind.aliases.iter().copied())
+}
+
+/// The keys of a kind under one of its names.
+fn kind_schema(kind: &KindDescriptor, name: &str, generator: &mut SchemaGenerator) -> Value {
+    let mut properties = Map::from_iter([("kind".to_owned(), json!({ "const": name }))]);
+    let mut options = kind.options_schema(generator);
+    let options = options.ensure_object().shift_remove("properties");
+    let secrets = kind.option_names();
+    if let Some(Value::Object(options)) = options {
+        for (option, mut schema) in options {
+            let is_secret = secrets
+                .iter()
+                .any(|(name, secret)| *name == option && *secret);
+            if let Some(fields) = schema.as_object_mut().filter(|_| !is_secret) {
+                fields.insert("x-shown".to_owned(), true.into());
+            }
+            properties.insert(option, schema);
+        }
+    }
+    let about = format!("{}. {}", kind.title, kind.about);
+    json!({
+        "title": kind.title,
+        "description": about.trim(),
+        "type": "object",
+        "properties": properties,
+        "required": ["kind"],
+    })
 }
 
 /// The providers of a configuration file in `folder`.
@@ -107,197 +165,85 @@ pub(super) fn check_all(
     raw: BTreeMap<String, ProviderToml>,
     folder: &Path,
 ) -> Result<Vec<ProviderConfig>, ConfigError> {
-    let checked = raw.into_iter().map(|(name, raw)| raw.check(name, folder));
+    let checked = raw.into_iter().map(|(name, raw)| raw.0.check(name, folder));
     checked.collect()
 }
 
-impl ProviderToml {
-    fn check(mut self, name: String, folder: &Path) -> Result<ProviderConfig, ConfigError> {
-        self.refuse_foreign_keys(&name)?;
+impl ProviderKeys {
+    fn check(self, name: String, folder: &Path) -> Result<ProviderConfig, ConfigError> {
+        let setting = |key: &str| format!("providers.{name}.{key}");
+        let Some(kind) = kinds::find(&self.kind) else {
+            let known: Vec<&str> = kinds::names().collect();
+            let reason = format!("`{}` is not one of {}", self.kind, known.join(", "));
+            return Err(ConfigError::invalid(setting("kind"), reason));
+        };
+        for key in self.options.keys() {
+            refuse_foreign_key(kind, key, &setting)?;
+        }
         let policies = self.policies();
-        let headers = std::mem::take(&mut self.headers).into_iter();
-        let headers = headers.map(|(header, value)| {
-            let setting = format!("providers.{name}.headers.{header}");
-            Ok((header, paths::expand_key(setting, &value)?))
+        let headers = self.headers.into_iter().map(|(header, value)| {
+            let key = paths::expand_key(setting(&format!("headers.{header}")), &value)?;
+            Ok((header, key))
         });
         let headers = headers.collect::<Result<_, ConfigError>>()?;
-        let api_key = self.api_key.take();
-        let api_key =
-            api_key.map(|key| paths::expand_key(format!("providers.{name}.api_key"), &key));
+        let api_key = self.api_key;
+        let api_key = api_key.map(|key| paths::expand_key(setting("api_key"), &key));
+        let paths = ConfigPaths {
+            folder,
+            expand: &|path| prowess_source::home::expand(path).map_err(|error| error.to_string()),
+        };
+        let kind = ProviderKind::read(kind, self.options, &paths);
+        let kind = kind.map_err(|error| match error.option.as_str() {
+            "" => ConfigError::invalid(format!("providers.{name}"), error.reason),
+            option => ConfigError::invalid(setting(option), error.reason),
+        })?;
         Ok(ProviderConfig {
-            base_url: self.base_url.take(),
+            base_url: self.base_url,
             api_key: api_key.transpose()?,
-            allow_client_key: self.caller_key,
+            allow_client_key: self.allow_client_key,
             headers,
             policies,
-            kind: self.kind(&name, folder)?,
+            kind,
             name,
         })
     }
 
     fn policies(&self) -> Policies {
         let mut policies = Policies::default();
-        let set = |to: &mut Duration, seconds: Option<u64>| {
-            *to = seconds.map_or(*to, Duration::from_secs);
+        policies.timeouts.connect = self.connect_timeout.get();
+        policies.timeouts.response = self.response_timeout.get();
+        policies.timeouts.idle = self.idle_timeout.get();
+        policies.retry.max_attempts = self.attempts;
+        policies.breaker = BreakerPolicy {
+            failures: self.breaker_failures,
+            pause: self.breaker_pause.get(),
         };
-        set(&mut policies.timeouts.connect, self.connect_seconds);
-        set(&mut policies.timeouts.response, self.answer_seconds);
-        set(&mut policies.timeouts.idle, self.idle_seconds);
-        policies.breaker = models::circuit_breaker(self.breaker_failures, self.breaker_seconds);
-        policies.retry.max_attempts = self.attempts.unwrap_or(policies.retry.max_attempts);
         policies
-    }
-
-    /// The keys that only some kinds have: whether they are set, and which kinds have them.
-    fn kind_specific_keys(&self) -> [(&'static str, bool, &'static [&'static str]); 14] {
-        [
-            ("version", self.version.is_some(), &["anthropic"]),
-            ("responses", self.responses.is_some(), &["openai"]),
-            (
-                "api_version",
-                self.api_version.is_some(),
-                &["azure", "gemini"],
-            ),
-            ("bearer", self.bearer.is_some(), &["azure"]),
-            ("region", self.region.is_some(), &["bedrock"]),
-            ("access_key_id", self.access_key_id.is_some(), &["bedrock"]),
-            (
-                "secret_access_key",
-                self.secret_access_key.is_some(),
-                &["bedrock"],
-            ),
-            ("session_token", self.session_token.is_some(), &["bedrock"]),
-            ("api", self.api.is_some(), &["bedrock"]),
-            (
-                "anthropic_version",
-                self.anthropic_version.is_some(),
-                &["bedrock", "vertex"],
-            ),
-            ("credentials", self.credentials.is_some(), &["vertex"]),
-            ("project", self.project.is_some(), &["vertex"]),
-            ("location", self.location.is_some(), &["vertex"]),
-            ("script", self.script.is_some(), &["scripted"]),
-        ]
-    }
-
-    fn refuse_foreign_keys(&self, name: &str) -> Result<(), ConfigError> {
-        let kind = self.kind.as_str();
-        let foreign = self.kind_specific_keys().into_iter();
-        let foreign =
-            foreign.filter(|(_, written, _)| *written && PROVIDER_KIND_NAMES.contains(&kind));
-        match foreign
-            .into_iter()
-            .find(|(_, _, kinds)| !kinds.contains(&kind))
-        {
-            None => Ok(()),
-            Some((key, _, kinds)) => {
-                let kinds = kinds.join(" and ");
-                let reason = format!("this is a setting of {kinds}, and the kind is {kind}");
-                Err(ConfigError::invalid(
-                    format!("providers.{name}.{key}"),
-                    reason,
-                ))
-            }
-        }
-    }
-
-    fn kind(self, name: &str, folder: &Path) -> Result<ProviderKind, ConfigError> {
-        Ok(match self.kind.as_str() {
-            "anthropic" => ProviderKind::Anthropic(match self.version {
-                Some(version) => AnthropicOptions { version },
-                None => AnthropicOptions::default(),
-            }),
-            "openai" => ProviderKind::OpenAi(OpenAiOptions {
-                responses: self.responses,
-            }),
-            "azure" => ProviderKind::Azure(AzureOptions {
-                api_version: self.api_version,
-                bearer: self.bearer.unwrap_or_default(),
-            }),
-            "bedrock" => ProviderKind::Bedrock(self.bedrock_options(name)?),
-            "vertex" => ProviderKind::Vertex(VertexOptions {
-                credentials: match self.credentials {
-                    Some(path) => Some(paths::expand_path(
-                        format!("providers.{name}.credentials"),
-                        &path,
-                    )?),
-                    None => None,
-                },
-                project: self.project,
-                location: self.location,
-                anthropic_version: self.anthropic_version,
-            }),
-            "gemini" => ProviderKind::Gemini(match self.api_version {
-                Some(api_version) => GeminiOptions { api_version },
-                None => GeminiOptions::default(),
-            }),
-            "scripted" => ProviderKind::Scripted(scripted_options(self.script, name, folder)?),
-            other => {
-                let reason = format!("`{other}` is not one of {}", PROVIDER_KIND_NAMES.join(", "));
-                return Err(ConfigError::invalid(
-                    format!("providers.{name}.kind"),
-                    reason,
-                ));
-            }
-        })
-    }
-
-    fn bedrock_options(self, name: &str) -> Result<BedrockOptions, ConfigError> {
-        let api = match self.api.as_deref() {
-            None | Some("auto") => BedrockApi::Auto,
-            Some("invoke") => BedrockApi::Invoke,
-            Some("converse") => BedrockApi::Converse,
-            Some(other) => {
-                let reason = format!("`{other}` is not auto, invoke or converse");
-                return Err(ConfigError::invalid(
-                    format!("providers.{name}.api"),
-                    reason,
-                ));
-            }
-        };
-        let source = |setting: &str, key: String| {
-            paths::expand_key(format!("providers.{name}.{setting}"), &key)
-        };
-        let token = self.session_token;
-        let token = token.map(|token| source("session_token", token));
-        let keys = match (self.access_key_id, self.secret_access_key) {
-            (Some(id), Some(secret)) => Some(AwsKeys {
-                access_key_id: source("access_key_id", id)?,
-                secret_access_key: source("secret_access_key", secret)?,
-                session_token: token.transpose()?,
-            }),
-            (None, None) if token.is_none() => None,
-            _ => {
-                let reason = "access_key_id and secret_access_key only work together";
-                let setting = format!("providers.{name}.access_key_id");
-                return Err(ConfigError::invalid(setting, reason));
-            }
-        };
-        Ok(BedrockOptions {
-            region: self.region,
-            keys,
-            api,
-            anthropic_version: self.anthropic_version,
-        })
     }
 }
 
-fn scripted_options(
-    script: Option<PathBuf>,
-    name: &str,
-    folder: &Path,
-) -> Result<ScriptedOptions, ConfigError> {
-    match script {
-        Some(path) => {
-            let path = paths::expand_path(format!("providers.{name}.script"), &path)?;
-            Ok(ScriptedOptions::File(folder.join(path)))
-        }
-        None => {
-            let reason = "a scripted provider needs a script: script = \"script.toml\"";
-            Err(ConfigError::invalid(
-                format!("providers.{name}.script"),
-                reason,
-            ))
-        }
+/// Refuses a key that only other kinds have.
+fn refuse_foreign_key(
+    kind: &KindDescriptor,
+    key: &str,
+    setting: &dyn Fn(&str) -> String,
+) -> Result<(), ConfigError> {
+    let has_key = |kind: &KindDescriptor| kind.option_names().iter().any(|(name, _)| name == key);
+    if has_key(kind) {
+        return Ok(());
     }
+    let owners = kinds::all().iter().filter(|kind| has_key(kind));
+    let owners: Vec<&str> = owners.map(|kind| kind.name).collect();
+    let named: Vec<&str> = owners.iter().copied().take(NAMED_KINDS).collect();
+    let others = match owners.len().saturating_sub(NAMED_KINDS) {
+        0 => String::new(),
+        others => format!(" and {others} others"),
+    };
+    let (kind, named) = (kind.name, named.join(" and "));
+    let reason = if owners.is_empty() {
+        format!("this is no setting of {kind}")
+    } else {
+        format!("this is a setting of {named}{others}, and the kind is {kind}")
+    };
+    Err(ConfigError::invalid(setting(key), reason))
 }

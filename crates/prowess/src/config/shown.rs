@@ -1,94 +1,52 @@
 //! The configuration as it was read, for people to see: every text that could be a secret is
 //! replaced by where it comes from.
 //!
-//! Texts are hidden unless their key is listed here, so that a new key is hidden until somebody
-//! has decided that it holds no secret.
+//! Texts are hidden unless their key is defined with `x-shown`, or is one of a few words or a
+//! value with a unit, so that a new key is hidden until somebody has decided that it holds no
+//! secret.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
+use toml::Spanned;
+use toml::de::DeTable;
 
+use super::definition::Definition;
 use super::overrides::ConfigOverrides;
 
-/// Keys whose texts are no secrets, by section.
-const SHOWN: &[(&str, &[&str])] = &[
-    (
-        "server",
-        &["listen", "data_dir", "index_tenant", "skills_provider"],
-    ),
-    ("store", &[]),
-    ("blobs", &[]),
-    (
-        "sandbox",
-        &[
-            "backend",
-            "runtime",
-            "cgroup",
-            "docker_socket",
-            "docker_image",
-            "package_hosts",
-            "domains",
-            "extra_ca_file",
-        ],
-    ),
-    (
-        "providers",
-        &[
-            "kind",
-            "version",
-            "api_version",
-            "region",
-            "api",
-            "anthropic_version",
-            "credentials",
-            "project",
-            "location",
-            "script",
-        ],
-    ),
-    (
-        "models",
-        &["name", "aliases", "provider", "model", "fallbacks"],
-    ),
-    (
-        "skills",
-        &[
-            "disclosure",
-            "aliases",
-            "record",
-            "embedding_model",
-            "protected_labels",
-            "import",
-        ],
-    ),
-    ("runs", &["rerun"]),
-    ("telemetry", &["service"]),
-    ("webhooks", &["allow", "events", "keys", "tenants"]),
-    ("batches", &[]),
-    ("audit", &[]),
-];
+/// What is shown of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Visibility {
+    /// Nothing but the place that it names (`env:NAME`).
+    Hidden,
+    /// Scheme, host and port of a URL, which may have a password or a token in it.
+    Address,
+    Whole,
+}
 
-/// Keys whose texts are URLs, which may have a password or a token in them: their scheme, host
-/// and port are shown.
-const URLS: &[(&str, &[&str])] = &[
-    ("store", &["url"]),
-    ("blobs", &["url"]),
-    ("sandbox", &["package_index"]),
-    ("providers", &["base_url"]),
-    ("telemetry", &["otlp_endpoint"]),
-    ("webhooks", &["url"]),
-];
+impl Visibility {
+    /// That of a key, as it is defined.
+    fn of_key(defined: Definition) -> Self {
+        let is_plain = defined.field("x-value").is_some()
+            || defined.field("const").is_some()
+            || !defined.words().is_empty();
+        match defined.field("x-shown") {
+            Some(Value::Bool(true)) => Visibility::Whole,
+            Some(Value::String(what)) if what == "address" => Visibility::Address,
+            _ if is_plain => Visibility::Whole,
+            _ => Visibility::Hidden,
+        }
+    }
+}
 
 /// In place of a secret that is written in the file itself.
 const IN_FILE: &str = "(hidden: in the configuration file)";
 
-/// A text of the file as JSON, without secrets. What overrides it is shown as it is named.
-pub(super) fn without_secrets(text: &str, overrides: &ConfigOverrides) -> Value {
-    let Ok(file) = text.parse::<toml::Table>() else {
+/// The file as JSON, without secrets. What overrides it is shown as it is named.
+pub(super) fn without_secrets(file: &Spanned<DeTable<'_>>, overrides: &ConfigOverrides) -> Value {
+    let Ok(file) = toml::Table::deserialize(toml::Deserializer::from(file.clone())) else {
         return Value::Null;
     };
-    let mut shown = Map::new();
-    for (section, value) in &file {
-        shown.insert(section.clone(), show_section(section, value));
-    }
+    let mut shown = show_table(&file, Some(Definition::file()), Visibility::Hidden);
     let mut override_with = |section: &str, key: &str, shown_value: Value| {
         let section = shown
             .entry(section)
@@ -114,71 +72,56 @@ pub(super) fn without_secrets(text: &str, overrides: &ConfigOverrides) -> Value 
     Value::Object(shown)
 }
 
-/// A section: its keys, or tables of them by name (`[providers.NAME]`) or in a list
-/// (`[[models]]`).
-fn show_section(section: &str, value: &toml::Value) -> Value {
-    match (section, value) {
-        ("providers", toml::Value::Table(named)) => {
-            let tables = named.iter();
-            let tables = tables.map(|(name, table)| (name.clone(), show_keys(section, table)));
-            Value::Object(tables.collect())
-        }
-        (_, toml::Value::Array(tables)) => {
-            let tables = tables.iter().map(|table| show_keys(section, table));
-            tables.collect()
-        }
-        _ => show_keys(section, value),
-    }
-}
-
-/// A table of keys that the section knows.
-fn show_keys(section: &str, value: &toml::Value) -> Value {
-    let toml::Value::Table(keys) = value else {
-        return show(section, "", value);
+fn show_table(
+    table: &toml::Table,
+    defined: Option<Definition>,
+    visibility: Visibility,
+) -> Map<String, Value> {
+    let tag_of = |key: &str| {
+        table
+            .get(key)
+            .and_then(toml::Value::as_str)
+            .map(str::to_owned)
     };
-    let shown = keys.iter().map(|(key, value)| {
-        let shown = match (section, key.as_str()) {
-            // Tables of their own: what their keys are called does not depend on this one.
-            ("webhooks", "endpoints") => show_section(section, value),
-            (_, key) => show(section, key, value),
+    let keys = defined.map(|defined| defined.table_keys(&tag_of));
+    let shown = table.iter().map(|(name, value)| {
+        let known = keys.iter().flat_map(|keys| &keys.known);
+        let mut known = known.filter(|(known, _)| known == name);
+        let shown = match known.next() {
+            Some((_, defined)) => show(value, Some(*defined), Visibility::of_key(*defined)),
+            // A name that anybody chose, such as that of a header.
+            None => show(value, keys.as_ref().and_then(|keys| keys.any), visibility),
         };
-        (key.clone(), shown)
+        (name.clone(), shown)
     });
-    Value::Object(shown.collect())
+    shown.collect()
 }
 
-/// The value of a key. Names below it are anybody's, such as those of headers.
-fn show(section: &str, key: &str, value: &toml::Value) -> Value {
+fn show(value: &toml::Value, defined: Option<Definition>, visibility: Visibility) -> Value {
     match value {
         toml::Value::Boolean(value) => (*value).into(),
         toml::Value::Integer(value) => (*value).into(),
         toml::Value::Float(value) => (*value).into(),
         toml::Value::Datetime(value) => value.to_string().into(),
-        toml::Value::String(text) => show_text(section, key, text).into(),
+        toml::Value::String(text) => show_text(text, visibility).into(),
         toml::Value::Array(values) => {
-            let values = values.iter().map(|value| show(section, key, value));
+            let items = defined.and_then(Definition::items);
+            let values = values.iter().map(|value| show(value, items, visibility));
             values.collect()
         }
-        toml::Value::Table(table) => {
-            let fields = table.iter();
-            let fields = fields.map(|(name, value)| (name.clone(), show(section, key, value)));
-            Value::Object(fields.collect())
-        }
+        toml::Value::Table(table) => Value::Object(show_table(table, defined, visibility)),
     }
 }
 
-fn show_text(section: &str, key: &str, text: &str) -> String {
-    let is_listed = |list: &[(&str, &[&str])]| {
-        let mut sections = list.iter().filter(|(name, _)| *name == section);
-        sections.any(|(_, keys)| keys.contains(&key))
-    };
-    if is_listed(SHOWN) {
+fn show_text(text: &str, visibility: Visibility) -> String {
+    if visibility == Visibility::Whole {
         return text.to_owned();
     }
     if let Some(place) = source(text) {
         return place.to_owned();
     }
-    let address = is_listed(URLS).then(|| show_address(text)).flatten();
+    let is_address = visibility == Visibility::Address;
+    let address = is_address.then(|| show_address(text)).flatten();
     address.unwrap_or_else(|| IN_FILE.to_owned())
 }
 
@@ -206,12 +149,12 @@ fn show_address(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::SECTIONS;
 
     const CANARY: &str = "canary-of-these-tests";
 
     fn shown(text: &str) -> Value {
-        without_secrets(text, &ConfigOverrides::default())
+        let file = DeTable::parse(text).unwrap();
+        without_secrets(&file, &ConfigOverrides::default())
     }
 
     /// Where a secret may be written.
@@ -247,17 +190,36 @@ mod tests {
         }
     }
 
+    /// Keys whose name says that they are no text, or are secret.
+    const SECRET_WORDS: [&str; 5] = ["key", "secret", "token", "password", "headers"];
+
     #[test]
-    fn a_text_is_hidden_unless_its_key_is_listed() {
-        for section in SECTIONS {
-            for key in section.keys {
-                let text = format!("{}\n{key} = \"{CANARY}\"\n", section.header("any"));
-                let is_shown = shown(&text).to_string().contains(CANARY);
-                let mut lists = SHOWN.iter().filter(|(name, _)| *name == section.name);
-                let is_listed = lists.any(|(_, keys)| keys.contains(key));
-                assert_eq!(is_shown, is_listed, "{text}");
+    fn no_key_that_sounds_secret_is_defined_as_shown() {
+        let sections = Definition::file().table_keys(&|_| None).known;
+        for (section, defined) in sections {
+            let table = defined.items().unwrap_or(defined);
+            let table = table.table_keys(&|_| None);
+            let table = table.any.map_or(table, |any| any.table_keys(&|_| None));
+            assert!(!table.known.is_empty(), "{section}");
+            for (key, defined) in table.known {
+                // The path of a secret is no secret.
+                let is_text = defined.text("type") == Some("string") && !key.ends_with("_file");
+                let is_secret = is_text && SECRET_WORDS.iter().any(|word| key.contains(word));
+                let visibility = Visibility::of_key(defined);
+                assert!(
+                    !is_secret || visibility != Visibility::Whole,
+                    "{section}.{key}"
+                );
             }
         }
+    }
+
+    #[test]
+    fn words_and_values_with_units_are_shown() {
+        let text = "[server]\nidle_timeout = \"5m\"\nrequest_size = \"1M\"\nlisten = \"a\"\n\
+                    skills_provider = \"anthropic\"\n[runs]\nrerun = \"never\"\n\
+                    [skills.aliases]\nxlsx = \"skill_1\"\n";
+        insta::assert_snapshot!(shown(text), @r#"{"runs":{"rerun":"never"},"server":{"idle_timeout":"5m","listen":"a","request_size":"1M","skills_provider":"anthropic"},"skills":{"aliases":{"xlsx":"skill_1"}}}"#);
     }
 
     #[test]
@@ -271,7 +233,8 @@ mod tests {
                     [providers.acme]\nkind = \"openai\"\napi_key = \"env:ACME_KEY\"\n\
                     base_url = \"https://user:pass@acme.example:8443/v1\"\n\
                     [providers.other]\nkind = \"anthropic\"\napi_key = \"literal\"\n";
-        let shown = without_secrets(text, &overrides);
+        let file = DeTable::parse(text).unwrap();
+        let shown = without_secrets(&file, &overrides);
         insta::assert_json_snapshot!(shown, @r#"
         {
           "providers": {

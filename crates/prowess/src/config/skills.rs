@@ -5,73 +5,115 @@ use std::time::Duration;
 
 use prowess_engine::{Disclosure, EmbeddingSettings, EngineSettings, RecordDetail, RunLimits};
 #[cfg(feature = "server")]
-use prowess_server::{ImportHosts, ServerSettings};
+use prowess_server::ImportHosts;
 use prowess_store::LabelName;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::error::ConfigError;
+use super::values::{DurationSetting, Milliseconds};
 
 /// How long a search waits for vectors.
 const DEFAULT_DEADLINE: Duration = Duration::from_millis(300);
 
-pub(super) const KEYS: &[&str] = &[
-    "disclosure",
-    "catalogue_tokens",
-    "auto",
-    "embedding_model",
-    "embedding_deadline_ms",
-    "litellm",
-    "aliases",
-    "turns",
-    "wall_seconds",
-    "tokens",
-    "sandbox_seconds",
-    "record",
-    "protected_labels",
-    "import",
-];
-
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Skills")]
 pub(super) struct SkillsToml {
-    /// How much of the skills the system prompt has: `progressive`, `full` or `auto`.
-    disclosure: Option<String>,
+    /// How much of the skills the system prompt has.
+    disclosure: DisclosureSetting,
     /// Maximum tokens of the skill catalogue in the system prompt.
-    catalogue_tokens: Option<usize>,
+    catalogue_tokens: usize,
     /// Let every run use all stored skills of its tenant: those that fit are offered, as if the
-    /// request had the skill `auto`. Default: false.
-    auto: Option<bool>,
-    /// Model whose vectors help to find stored skills, as clients would name it. Default: words
-    /// alone do.
+    /// request had the skill `auto`.
+    auto: bool,
+    /// Model whose vectors help to find stored skills, as clients would name it. Without one,
+    /// words alone do.
+    #[schemars(extend("x-shown" = true))]
     embedding_model: Option<String>,
-    /// How many milliseconds a search waits for vectors before words alone decide. Default: 300.
-    embedding_deadline_ms: Option<u64>,
+    /// How long a search waits for vectors before words alone decide.
+    #[schemars(extend("x-old-names" = ["embedding_deadline_ms"], "x-default" = "`300ms`"))]
+    embedding_deadline: Option<Milliseconds>,
     /// Add LiteLLM's tools, and its field for generated files in responses.
-    litellm: Option<bool>,
+    litellm: bool,
     /// Aliases: names for ids of stored skills.
+    #[schemars(extend("x-shown" = true))]
     aliases: BTreeMap<String, String>,
     /// Maximum turns of a run.
-    turns: Option<u32>,
-    /// Timeout of a run in seconds.
-    wall_seconds: Option<u64>,
+    turns: u32,
+    /// Timeout of a run.
+    #[schemars(extend("x-old-names" = ["wall_seconds"]))]
+    run_timeout: DurationSetting,
     /// Maximum tokens of all turns of a run.
-    tokens: Option<u64>,
-    /// Maximum total time of a run's commands in seconds.
-    sandbox_seconds: Option<u64>,
-    /// What the record of a run has: `off`, `steps` or `full`.
-    record: Option<String>,
-    /// Labels of skills that only keys with the scope `release` may move or delete. Default:
-    /// `production`.
-    protected_labels: Option<Vec<String>>,
-    /// From which hosts `POST /v1/skills/import` fetches skills: `public`, `private` for hosts in
-    /// private networks too, or `off`. Default: `public`.
-    import: Option<String>,
+    tokens: u64,
+    /// Maximum total time of a run's commands.
+    #[schemars(extend("x-old-names" = ["sandbox_seconds"]))]
+    sandbox_time: DurationSetting,
+    /// What the record of a run has.
+    record: RecordSetting,
+    /// Labels of skills that only keys with the scope `release` may move or delete.
+    #[schemars(extend("x-shown" = true))]
+    protected_labels: Vec<String>,
+    /// From which hosts `POST /v1/skills/import` fetches skills.
+    import: ImportSetting,
 }
 
-/// Where skills may be imported from.
-const IMPORT_WORDS: [&str; 3] = ["public", "private", "off"];
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum DisclosureSetting {
+    /// Name and description of each; the rest on demand.
+    Progressive,
+    /// Each complete SKILL.md.
+    Full,
+    /// Complete if they are small together, else on demand.
+    Auto,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum RecordSetting {
+    /// There is none.
+    Off,
+    /// What happened, without content of the conversation.
+    Steps,
+    /// Also inputs and outputs of tools.
+    Full,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum ImportSetting {
+    /// Hosts on the public internet.
+    Public,
+    /// Hosts in private networks too.
+    Private,
+    /// None.
+    Off,
+}
+
+impl Default for SkillsToml {
+    fn default() -> Self {
+        SkillsToml {
+            disclosure: DisclosureSetting::Progressive,
+            catalogue_tokens: 4_000,
+            auto: false,
+            embedding_model: None,
+            embedding_deadline: None,
+            litellm: false,
+            aliases: BTreeMap::new(),
+            turns: 10,
+            run_timeout: DurationSetting::from_secs(15 * 60),
+            tokens: 2_000_000,
+            sandbox_time: DurationSetting::from_secs(10 * 60),
+            record: RecordSetting::Steps,
+            protected_labels: vec!["production".to_owned()],
+            import: ImportSetting::Public,
+        }
+    }
+}
 
 /// The settings of releases.
 #[cfg(feature = "server")]
@@ -83,74 +125,64 @@ pub(super) struct ReleaseSettings {
 /// The settings of releases, of values that [`check`] has checked.
 #[cfg(feature = "server")]
 pub(super) fn releases(raw: &SkillsToml) -> ReleaseSettings {
-    let defaults = ServerSettings::default();
-    let labels = raw.protected_labels.clone();
     ReleaseSettings {
-        protected_labels: labels.unwrap_or(defaults.protected_labels),
-        import_hosts: match raw.import.as_deref() {
-            Some("off") => ImportHosts::None,
-            Some("private") => ImportHosts::Private,
-            _ => defaults.import_hosts,
+        protected_labels: raw.protected_labels.clone(),
+        import_hosts: match raw.import {
+            ImportSetting::Public => ImportHosts::Public,
+            ImportSetting::Private => ImportHosts::Private,
+            ImportSetting::Off => ImportHosts::None,
         },
-    }
-}
-
-fn check_releases(raw: &SkillsToml) -> Result<(), ConfigError> {
-    for label in raw.protected_labels.iter().flatten() {
-        LabelName::parse(label)
-            .map_err(|error| ConfigError::invalid("skills.protected_labels", error.to_string()))?;
-    }
-    match &raw.import {
-        Some(word) if !IMPORT_WORDS.contains(&word.as_str()) => {
-            let reason = format!("`{word}` is not public, private or off");
-            Err(ConfigError::invalid("skills.import", reason))
-        }
-        _ => Ok(()),
     }
 }
 
 pub(super) fn check(raw: SkillsToml) -> Result<EngineSettings, ConfigError> {
-    let defaults = EngineSettings::default();
-    let limits = RunLimits::default();
-    let aliases = raw.aliases.iter();
-    if let Some((name, _)) = aliases.clone().find(|(_, id)| !id.starts_with("skill_")) {
+    let mut aliases = raw.aliases.iter();
+    if let Some((name, _)) = aliases.find(|(_, id)| !id.starts_with("skill_")) {
         let reason = format!("`{name}` must be the id of a stored skill: skill_…");
         return Err(ConfigError::invalid("skills.aliases", reason));
     }
-    check_releases(&raw)?;
-    if raw.turns == Some(0) {
+    for label in &raw.protected_labels {
+        LabelName::parse(label)
+            .map_err(|error| ConfigError::invalid("skills.protected_labels", error.to_string()))?;
+    }
+    if raw.turns == 0 {
         return Err(ConfigError::invalid("skills.turns", "must be 1 or more"));
     }
     Ok(EngineSettings {
-        disclosure: parse_disclosure(raw.disclosure.as_deref())?,
-        catalogue_tokens: raw.catalogue_tokens.unwrap_or(defaults.catalogue_tokens),
-        auto: raw.auto.unwrap_or(defaults.auto),
-        embedding: embedding(raw.embedding_model, raw.embedding_deadline_ms)?,
-        litellm: raw.litellm.unwrap_or(defaults.litellm),
+        disclosure: match raw.disclosure {
+            DisclosureSetting::Progressive => Disclosure::Progressive,
+            DisclosureSetting::Full => Disclosure::Full,
+            DisclosureSetting::Auto => Disclosure::Auto,
+        },
+        catalogue_tokens: raw.catalogue_tokens,
+        auto: raw.auto,
+        embedding: embedding(raw.embedding_model, raw.embedding_deadline)?,
+        litellm: raw.litellm,
         limits: RunLimits {
-            turns: raw.turns.unwrap_or(limits.turns),
-            wall_time: raw
-                .wall_seconds
-                .map_or(limits.wall_time, Duration::from_secs),
-            tokens: raw.tokens.unwrap_or(limits.tokens),
-            sandbox_time: raw
-                .sandbox_seconds
-                .map_or(limits.sandbox_time, Duration::from_secs),
+            turns: raw.turns,
+            wall_time: raw.run_timeout.get(),
+            tokens: raw.tokens,
+            sandbox_time: raw.sandbox_time.get(),
         },
         aliases: raw.aliases,
-        record_detail: parse_record(raw.record.as_deref())?,
-        ..defaults
+        record_detail: match raw.record {
+            RecordSetting::Off => RecordDetail::Off,
+            RecordSetting::Steps => RecordDetail::Steps,
+            RecordSetting::Full => RecordDetail::Full,
+        },
+        ..EngineSettings::default()
     })
 }
 
 fn embedding(
     model: Option<String>,
-    deadline_ms: Option<u64>,
+    deadline: Option<Milliseconds>,
 ) -> Result<Option<EmbeddingSettings>, ConfigError> {
-    match (model, deadline_ms) {
-        (_, Some(0)) => {
-            let reason = "must be 1 or more";
-            Err(ConfigError::invalid("skills.embedding_deadline_ms", reason))
+    const DEADLINE: &str = "skills.embedding_deadline";
+    let deadline = deadline.map(DurationSetting::get);
+    match (model, deadline) {
+        (_, Some(deadline)) if deadline.is_zero() => {
+            Err(ConfigError::invalid(DEADLINE, "must be more than 0"))
         }
         (Some(model), _) if model.trim().is_empty() => {
             let reason = "must name a model; remove it to search by words alone";
@@ -158,35 +190,11 @@ fn embedding(
         }
         (None, Some(_)) => {
             let reason = "has no effect without skills.embedding_model";
-            Err(ConfigError::invalid("skills.embedding_deadline_ms", reason))
+            Err(ConfigError::invalid(DEADLINE, reason))
         }
         (model, deadline) => Ok(model.map(|model| EmbeddingSettings {
             model,
-            deadline: deadline.map_or(DEFAULT_DEADLINE, Duration::from_millis),
+            deadline: deadline.unwrap_or(DEFAULT_DEADLINE),
         })),
-    }
-}
-
-fn parse_disclosure(word: Option<&str>) -> Result<Disclosure, ConfigError> {
-    match word {
-        None | Some("progressive") => Ok(Disclosure::Progressive),
-        Some("full") => Ok(Disclosure::Full),
-        Some("auto") => Ok(Disclosure::Auto),
-        Some(other) => {
-            let reason = format!("`{other}` is not progressive, full or auto");
-            Err(ConfigError::invalid("skills.disclosure", reason))
-        }
-    }
-}
-
-fn parse_record(word: Option<&str>) -> Result<RecordDetail, ConfigError> {
-    match word {
-        None | Some("steps") => Ok(RecordDetail::Steps),
-        Some("off") => Ok(RecordDetail::Off),
-        Some("full") => Ok(RecordDetail::Full),
-        Some(other) => {
-            let reason = format!("`{other}` is not off, steps or full");
-            Err(ConfigError::invalid("skills.record", reason))
-        }
     }
 }

@@ -9,50 +9,49 @@ use serde::Deserialize;
 use super::blobs;
 use super::error::ConfigError;
 use super::overrides::ConfigOverrides;
+use super::values::BytesSetting;
 
-pub(super) const KEYS: &[&str] = &[
-    "url",
-    "tenant_bytes",
-    "tenant_files",
-    "tenant_skills",
-    "tenant_versions",
-    "tenant_keys",
-    "reserve_bytes",
-    "accept_empty",
-];
-
-const DEFAULT_TENANT_BYTES: u64 = 10 << 30;
-const DEFAULT_TENANT_FILES: u64 = 100_000;
-const DEFAULT_TENANT_SKILLS: u64 = 10_000;
-const DEFAULT_TENANT_VERSIONS: u64 = 100_000;
-const DEFAULT_TENANT_KEYS: u64 = 10_000;
-const DEFAULT_RESERVE_BYTES: u64 = 64 << 20;
-
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Store")]
 pub(super) struct StoreToml {
     /// `sqlite`, or `postgres://…`; `env:NAME` or `file:PATH` keeps the password out of this
     /// file.
-    url: Option<String>,
-    /// Maximum bytes of a tenant's files and skills, with all versions; default 10 GiB, 0 for
-    /// no limit.
-    tenant_bytes: Option<u64>,
-    /// Maximum files of a tenant, including those that runs created; default 100000, 0 for no
-    /// limit.
-    tenant_files: Option<u64>,
-    /// Maximum skills of a tenant; default 10000, 0 for no limit.
-    tenant_skills: Option<u64>,
-    /// Maximum skill versions of a tenant; default 100000, 0 for no limit.
-    tenant_versions: Option<u64>,
-    /// Maximum keys of a tenant that are not revoked; default 10000, 0 for no limit.
-    tenant_keys: Option<u64>,
-    /// Uploads are refused while fewer bytes than this are free on the disk, so that deletions
-    /// and usage can always be written; default 64 MiB, 0 for no reserve.
-    reserve_bytes: Option<u64>,
+    #[schemars(extend("x-shown" = "address"))]
+    url: String,
+    /// Maximum size of a tenant's files and skills, with all versions; 0 for no limit.
+    #[schemars(extend("x-old-names" = ["tenant_bytes"]))]
+    tenant_size: BytesSetting,
+    /// Maximum files of a tenant, including those that runs created; 0 for no limit.
+    tenant_files: u64,
+    /// Maximum skills of a tenant; 0 for no limit.
+    tenant_skills: u64,
+    /// Maximum skill versions of a tenant; 0 for no limit.
+    tenant_versions: u64,
+    /// Maximum keys of a tenant that are not revoked; 0 for no limit.
+    tenant_keys: u64,
+    /// Uploads are refused while less than this is free on the disk, so that deletions and
+    /// usage can always be written; 0 for no reserve.
+    #[schemars(extend("x-old-names" = ["reserve_bytes"]))]
+    disk_reserve: BytesSetting,
     /// Start with an empty database although blobs of an earlier one exist. Otherwise the
     /// server refuses to start, because their skills and files would be lost silently.
     accept_empty: bool,
+}
+
+impl Default for StoreToml {
+    fn default() -> Self {
+        StoreToml {
+            url: "sqlite".to_owned(),
+            tenant_size: BytesSetting::new(10 << 30),
+            tenant_files: 100_000,
+            tenant_skills: 10_000,
+            tenant_versions: 100_000,
+            tenant_keys: 10_000,
+            disk_reserve: BytesSetting::new(64 << 20),
+            accept_empty: false,
+        }
+    }
 }
 
 pub(super) fn check(
@@ -62,19 +61,18 @@ pub(super) fn check(
     overrides: &ConfigOverrides,
 ) -> Result<StoreConfig, ConfigError> {
     let mut config = StoreConfig::local(data_dir);
-    if let Some(url) = overrides.store_url.as_ref().or(raw.url.as_ref()) {
-        let url = super::secret::resolve("store.url", url)?;
-        url.expose().clone_into(&mut config.database);
-    }
-    let limit = |set: Option<u64>, default| Some(set.unwrap_or(default)).filter(|most| *most > 0);
+    let url = overrides.store_url.as_ref().unwrap_or(&raw.url);
+    let url = super::secret::resolve("store.url", url)?;
+    url.expose().clone_into(&mut config.database);
+    let limit = |most: u64| Some(most).filter(|most| *most > 0);
     config.limits = StorageLimits {
-        bytes: limit(raw.tenant_bytes, DEFAULT_TENANT_BYTES),
-        files: limit(raw.tenant_files, DEFAULT_TENANT_FILES),
-        skills: limit(raw.tenant_skills, DEFAULT_TENANT_SKILLS),
-        versions: limit(raw.tenant_versions, DEFAULT_TENANT_VERSIONS),
-        keys: limit(raw.tenant_keys, DEFAULT_TENANT_KEYS),
+        bytes: raw.tenant_size.unless_zero(),
+        files: limit(raw.tenant_files),
+        skills: limit(raw.tenant_skills),
+        versions: limit(raw.tenant_versions),
+        keys: limit(raw.tenant_keys),
     };
-    config.reserve_bytes = raw.reserve_bytes.unwrap_or(DEFAULT_RESERVE_BYTES);
+    config.reserve_bytes = raw.disk_reserve.get();
     config.accept_empty = raw.accept_empty;
     blobs::apply(blobs, &mut config)?;
     Ok(config)

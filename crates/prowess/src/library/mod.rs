@@ -43,6 +43,11 @@ use prowess_store::{Store, TenantId};
 use prowess_wire::ClientDialect;
 use tempfile::TempDir;
 
+#[cfg(feature = "server")]
+use crate::config::ServerConfig;
+#[cfg(feature = "server")]
+use crate::config::reload::{ConfigFileReader, ConfigSource, LoadedConfig};
+
 /// Models, skills, a store and a sandbox, ready for requests. Cheap to clone; clones
 /// share everything.
 #[derive(Clone)]
@@ -84,6 +89,7 @@ impl Prowess {
             request: request.into_neutral(&request_skills.ids, code),
             members: request_skills.members,
             auto: None,
+            max_turns: None,
             route,
             credentials: ClientCredentials::default(),
         };
@@ -145,6 +151,21 @@ impl Prowess {
             ..settings
         };
         App::new(self.0.store.clone(), settings)
+    }
+
+    /// Reads the configuration again for [`App::set_config_reader`]: from the source of `loaded`,
+    /// which this was opened with. `adjust` changes settings that the program does not take from
+    /// the file alone.
+    #[cfg(feature = "server")]
+    #[must_use]
+    pub fn config_reader(
+        &self,
+        source: ConfigSource,
+        loaded: &LoadedConfig,
+        adjust: impl Fn(&mut ServerConfig) + Send + Sync + 'static,
+    ) -> ConfigFileReader {
+        let sandbox = self.0.engine.sandbox_handle().clone();
+        ConfigFileReader::new(source, loaded, self.0.providers.clone(), sandbox, adjust)
     }
 
     /// The store of skills, files and records.

@@ -22,10 +22,6 @@ pub struct Run {
 
 /// An event of a run.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "events are processed one by one, not collected"
-)]
 pub enum Event {
     /// More of the answer's text.
     Text(String),

@@ -10,31 +10,14 @@ use crate::config::error::ConfigError;
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 pub(in crate::config) fn check(raw: &BatchesToml) -> Result<BatchSettings, ConfigError> {
-    let defaults = BatchSettings::default();
     let settings = BatchSettings {
-        concurrency: positive("batches.concurrency", raw.concurrency, defaults.concurrency)?,
-        tenant_concurrency: positive(
-            "batches.tenant_concurrency",
-            raw.tenant_concurrency,
-            defaults.tenant_concurrency,
-        )?,
-        max_requests: positive(
-            "batches.max_requests",
-            raw.max_requests,
-            defaults.max_requests,
-        )?,
-        max_bytes: positive("batches.max_bytes", raw.max_bytes, defaults.max_bytes)?,
-        max_open: positive(
-            "batches.tenant_batches",
-            raw.tenant_batches,
-            defaults.max_open,
-        )?,
-        max_stored_bytes: positive(
-            "batches.tenant_bytes",
-            raw.tenant_bytes,
-            defaults.max_stored_bytes,
-        )?,
-        result_lifetime: result_lifetime(raw.result_days)?,
+        concurrency: positive("batches.concurrency", raw.concurrency)?,
+        tenant_concurrency: positive("batches.tenant_concurrency", raw.tenant_concurrency)?,
+        max_requests: positive("batches.max_requests", raw.max_requests)?,
+        max_bytes: positive("batches.max_size", raw.max_size.get())?,
+        max_open: positive("batches.tenant_batches", raw.tenant_batches)?,
+        max_stored_bytes: positive("batches.tenant_size", raw.tenant_size.get())?,
+        result_lifetime: result_lifetime(raw.result_retention.get())?,
     };
     if settings.max_requests > BatchSettings::MAX_REQUESTS {
         let reason = format!("must be at most {}", BatchSettings::MAX_REQUESTS);
@@ -43,34 +26,20 @@ pub(in crate::config) fn check(raw: &BatchesToml) -> Result<BatchSettings, Confi
     Ok(settings)
 }
 
-fn positive<N: From<u8> + PartialEq>(
-    setting: &'static str,
-    given: Option<N>,
-    default: N,
-) -> Result<N, ConfigError> {
-    match given {
-        Some(given) if given == N::from(0) => {
-            Err(ConfigError::invalid(setting, "must be 1 or more"))
-        }
-        given => Ok(given.unwrap_or(default)),
+fn positive<N: From<u8> + PartialEq>(setting: &'static str, given: N) -> Result<N, ConfigError> {
+    if given == N::from(0) {
+        return Err(ConfigError::invalid(setting, "must be 1 or more"));
     }
+    Ok(given)
 }
 
-fn result_lifetime(days: Option<u64>) -> Result<Duration, ConfigError> {
+fn result_lifetime(given: Duration) -> Result<Duration, ConfigError> {
     let longest = BatchSettings::MAX_RESULT_LIFETIME;
-    let Some(days) = days else {
-        return Ok(BatchSettings::default().result_lifetime);
-    };
-    let lifetime = u32::try_from(days)
-        .ok()
-        .and_then(|days| DAY.checked_mul(days));
-    match lifetime {
-        Some(lifetime) if days > 0 && lifetime <= longest => Ok(lifetime),
-        _ => {
-            let reason = format!("must be 1 to {}", longest.as_secs() / DAY.as_secs());
-            Err(ConfigError::invalid("batches.result_days", reason))
-        }
+    if given < DAY || given > longest {
+        let reason = format!("must be 1d to {}d", longest.as_secs() / DAY.as_secs());
+        return Err(ConfigError::invalid("batches.result_retention", reason));
     }
+    Ok(given)
 }
 
 #[cfg(test)]
@@ -85,8 +54,8 @@ mod tests {
     #[test]
     fn every_limit_is_configured() {
         assert_eq!(read(""), Ok(BatchSettings::default()));
-        let text = "concurrency = 1\ntenant_concurrency = 2\nmax_requests = 3\nmax_bytes = 4\n\
-                    tenant_batches = 5\ntenant_bytes = 6\nresult_days = 7\n";
+        let text = "concurrency = 1\ntenant_concurrency = 2\nmax_requests = 3\nmax_size = 4\n\
+                    tenant_batches = 5\ntenant_size = 6\nresult_retention = '7d'\n";
         let settings = BatchSettings {
             concurrency: 1,
             tenant_concurrency: 2,
@@ -101,7 +70,15 @@ mod tests {
 
     #[test]
     fn a_limit_that_cannot_be_is_refused() {
-        for setting in super::super::KEYS {
+        for setting in [
+            "concurrency",
+            "tenant_concurrency",
+            "max_requests",
+            "max_size",
+            "tenant_batches",
+            "tenant_size",
+            "result_retention",
+        ] {
             let refused = read(&format!("{setting} = 0")).unwrap_err();
             assert!(
                 refused.starts_with(&format!("batches.{setting}: must be 1")),
@@ -109,6 +86,6 @@ mod tests {
             );
         }
         insta::assert_snapshot!(read("max_requests = 100001").unwrap_err(), @"batches.max_requests: must be at most 100000");
-        insta::assert_snapshot!(read("result_days = 30").unwrap_err(), @"batches.result_days: must be 1 to 29");
+        insta::assert_snapshot!(read("result_retention = 30").unwrap_err(), @"batches.result_retention: must be 1d to 29d");
     }
 }

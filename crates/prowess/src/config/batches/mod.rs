@@ -8,34 +8,43 @@ pub(super) mod check;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(super) const KEYS: &[&str] = &[
-    "concurrency",
-    "tenant_concurrency",
-    "max_requests",
-    "max_bytes",
-    "tenant_batches",
-    "tenant_bytes",
-    "result_days",
-];
+use super::values::{BytesSetting, Days};
 
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Batches")]
 pub(super) struct BatchesToml {
-    /// Requests of batches of all tenants that are run at once, over all servers; default 32.
-    concurrency: Option<u32>,
-    /// Requests of batches of one tenant that are run at once, over all servers; default 8.
-    tenant_concurrency: Option<u32>,
-    /// Maximum number of requests of a batch, up to 100000; default 10000.
-    max_requests: Option<u32>,
-    /// Maximum bytes of the requests of a batch; default 256 MiB.
-    max_bytes: Option<u64>,
-    /// Maximum number of batches of a tenant that have not ended; default 100.
-    tenant_batches: Option<u32>,
-    /// Bytes of requests and results of all batches of a tenant from which on it can create no
-    /// further one; default 4 GiB. Files with results count as files of the tenant.
-    tenant_bytes: Option<u64>,
-    /// Days for which results are stored after the end of a batch, 1 to 29, unless the client
-    /// chooses; default 29.
-    result_days: Option<u64>,
+    /// Requests of batches of all tenants that are run at once, over all servers.
+    concurrency: u32,
+    /// Requests of batches of one tenant that are run at once, over all servers.
+    tenant_concurrency: u32,
+    /// Maximum number of requests of a batch, up to 100000.
+    max_requests: u32,
+    /// Maximum size of the requests of a batch.
+    #[schemars(extend("x-old-names" = ["max_bytes"]))]
+    max_size: BytesSetting,
+    /// Maximum number of batches of a tenant that have not ended.
+    tenant_batches: u32,
+    /// Size of requests and results of all batches of a tenant from which on it can create no
+    /// further one. Files with results count as files of the tenant.
+    #[schemars(extend("x-old-names" = ["tenant_bytes"]))]
+    tenant_size: BytesSetting,
+    /// How long results are stored after the end of a batch, up to 29 days, unless the client
+    /// chooses.
+    #[schemars(extend("x-old-names" = ["result_days"]))]
+    result_retention: Days,
+}
+
+impl Default for BatchesToml {
+    fn default() -> Self {
+        BatchesToml {
+            concurrency: 32,
+            tenant_concurrency: 8,
+            max_requests: 10_000,
+            max_size: BytesSetting::new(256 << 20),
+            tenant_batches: 100,
+            tenant_size: BytesSetting::new(4 << 30),
+            result_retention: Days::from_secs(29 * 24 * 3_600),
+        }
+    }
 }

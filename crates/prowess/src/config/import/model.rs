@@ -1,20 +1,30 @@
-//! One entry of `model_list`.
+//! One entry of `model_list`: a deployment of the model of its name.
 
 use serde_json::Value;
 
 use super::ImportedGateway;
-use super::provider::{self, ImportedProvider, ResolvedProvider};
+use super::provider::{self, ImportedProvider, ResolvedProvider, round_up};
 use super::settings_tree::{SettingFields, SettingsTree};
 
 /// A table of `[[models]]`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ImportedModel {
     pub(super) name: String,
     pub(super) aliases: Vec<String>,
+    /// At least one.
+    pub(super) deployments: Vec<ImportedDeployment>,
+    pub(super) fallbacks: Vec<String>,
+    pub(super) context_fallbacks: Vec<String>,
+    pub(super) content_filter_fallbacks: Vec<String>,
+}
+
+/// One of its deployments.
+#[derive(Debug)]
+pub(super) struct ImportedDeployment {
     pub(super) provider: String,
     pub(super) model: String,
-    pub(super) fallbacks: Vec<String>,
-    pub(super) concurrent: Option<u64>,
+    /// Limits and weight, by Prowess's keys.
+    pub(super) numbers: Vec<(&'static str, u64)>,
     /// Prices of a million tokens, by Prowess's keys.
     pub(super) prices: Vec<(&'static str, f64)>,
 }
@@ -33,8 +43,26 @@ const PRICES: [(&str, &str); 4] = [
     ("cache_write_price", "cache_creation_input_token_cost"),
 ];
 
+/// Limits and weight of a deployment.
+const NUMBERS: [(&str, &str); 4] = [
+    ("weight", "weight"),
+    ("concurrent", "max_parallel_requests"),
+    ("requests_per_minute", "rpm"),
+    ("tokens_per_minute", "tpm"),
+];
+
 /// Modes that Prowess supports.
-const SUPPORTED_MODES: [&str; 3] = ["chat", "completion", "responses"];
+const SUPPORTED_MODES: [&str; 9] = [
+    "chat",
+    "completion",
+    "responses",
+    "embedding",
+    "image_generation",
+    "audio_transcription",
+    "audio_speech",
+    "moderation",
+    "rerank",
+];
 
 /// Reads an entry, and reports what is not understood with its path.
 pub(super) fn read(
@@ -90,31 +118,36 @@ fn read_model(
         model,
         provider,
     } = provider::read(&model, params)?;
-    let provider = match provider {
-        None => base_name.to_owned(),
-        Some(provider) => add_provider(base_name, provider, gateway),
-    };
-    let concurrent = params.take_number("max_parallel_requests");
-    let prices = read_prices(params, info);
+    let provider = add_provider(base_name, provider, gateway);
+    let mut prices = read_prices(params, info);
     let mut notes = Vec::new();
-    if prices.len() == 1 {
+    let has = |prices: &[(&str, f64)], key: &str| prices.iter().any(|(known, _)| *known == key);
+    let has_both = has(&prices, "input_price") && has(&prices, "output_price");
+    if !prices.is_empty() && !has_both {
         notes.push("only one of its two prices is set, so neither is imported".to_owned());
+        prices.clear();
     }
-    let mut model = ImportedModel {
-        aliases: Vec::new(),
+    let numbers = NUMBERS.iter().filter_map(|(ours, theirs)| {
+        let number = round_up(params.take_number(theirs)?);
+        // A limit of nothing would allow no call; a weight of nothing is one.
+        let least = if *ours == "weight" { 0 } else { 1 };
+        Some((*ours, number.max(least)))
+    });
+    let deployment = ImportedDeployment {
         provider,
         model,
-        fallbacks: Vec::new(),
-        concurrent: concurrent.map(|n| n.max(1.0) as u64),
-        prices: if prices.len() == 1 {
-            Vec::new()
-        } else {
-            prices
-        },
-        name,
+        numbers: numbers.collect(),
+        prices,
     };
-    notes.extend(merge_deployment(&mut model, gateway));
-    gateway.models.push(model);
+    let mut models = gateway.models.iter_mut();
+    match models.find(|known| known.name == name) {
+        Some(known) => known.deployments.push(deployment),
+        None => gateway.models.push(ImportedModel {
+            name,
+            deployments: vec![deployment],
+            ..ImportedModel::default()
+        }),
+    }
     Ok(notes)
 }
 
@@ -134,7 +167,7 @@ fn read_prices(params: &mut SettingFields, info: &mut SettingFields) -> Vec<(&'s
 
 /// A name for a provider's table: that of an equal table, or the next free one.
 fn add_provider(
-    base_name: &str,
+    base_name: &'static str,
     provider: ImportedProvider,
     gateway: &mut ImportedGateway,
 ) -> String {
@@ -153,37 +186,4 @@ fn add_provider(
         }
     }
     base_name.to_owned()
-}
-
-/// LiteLLM balances load over several entries of one name. Here the first is called, and
-/// the others are its fallbacks.
-fn merge_deployment(model: &mut ImportedModel, gateway: &mut ImportedGateway) -> Option<String> {
-    let same = gateway.models.iter().filter(|known| {
-        let first = known.name == model.name;
-        let other = known.name.strip_prefix(&model.name);
-        first || other.is_some_and(|rest| rest.starts_with("-deployment-"))
-    });
-    let count = same.count();
-    if count == 0 {
-        return None;
-    }
-    let name = std::mem::take(&mut model.name);
-    if name.ends_with('*') {
-        model.name = format!("{}-deployment-{}*", name.trim_end_matches('*'), count + 1);
-    } else {
-        model.name = format!("{name}-deployment-{}", count + 1);
-    }
-    let first = gateway.models.iter_mut().find(|known| known.name == name)?;
-    let own = &model.name;
-    if name.ends_with('*') {
-        return Some(format!(
-            "`{name}` has several entries, and requests go to the first; this one becomes \
-             `{own}`, which is not a fallback of the first"
-        ));
-    }
-    first.fallbacks.push(own.clone());
-    Some(format!(
-        "`{name}` has several entries: load is not balanced; this one becomes `{own}`, a \
-         fallback of the first"
-    ))
 }

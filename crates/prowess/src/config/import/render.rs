@@ -1,6 +1,6 @@
 //! Writes the `prowess.toml`.
 
-use super::model::ImportedModel;
+use super::model::{ImportedDeployment, ImportedModel};
 use super::provider::ImportedProvider;
 use super::{IgnoredSetting, ImportedGateway};
 
@@ -19,10 +19,12 @@ pub(super) fn render_toml(gateway: &ImportedGateway, ignored: &[IgnoredSetting])
         out.push_str(&format!("\n[server]\nmaster_key = {}\n", render_text(key)));
     }
     for (name, provider) in &gateway.providers {
-        write_provider(name, provider, &mut out);
+        if !provider.is_built_in(name) {
+            write_provider(name, provider, &mut out);
+        }
     }
     for model in &gateway.models {
-        write_model(model, &mut out);
+        write_model(model, gateway, &mut out);
     }
     out
 }
@@ -47,7 +49,7 @@ fn write_provider(name: &str, provider: &ImportedProvider, out: &mut String) {
     }
 }
 
-fn write_model(model: &ImportedModel, out: &mut String) {
+fn write_model(model: &ImportedModel, gateway: &ImportedGateway, out: &mut String) {
     out.push_str(&format!(
         "\n[[models]]\nname = {}\n",
         render_text(&model.name)
@@ -55,17 +57,57 @@ fn write_model(model: &ImportedModel, out: &mut String) {
     if !model.aliases.is_empty() {
         out.push_str(&format!("aliases = {}\n", render_list(&model.aliases)));
     }
-    out.push_str(&format!("provider = {}\n", render_text(&model.provider)));
-    if model.model != model.name {
-        out.push_str(&format!("model = {}\n", render_text(&model.model)));
+    let only = match model.deployments.as_slice() {
+        [only] => Some(only),
+        _ => None,
+    };
+    if let Some(only) = only {
+        write_target(model, only, out);
+    } else if let Some(strategy) = gateway.strategy {
+        out.push_str(&format!("strategy = {}\n", render_text(strategy)));
     }
-    if !model.fallbacks.is_empty() {
-        out.push_str(&format!("fallbacks = {}\n", render_list(&model.fallbacks)));
+    for (key, names) in [
+        ("fallbacks", &model.fallbacks),
+        ("context_fallbacks", &model.context_fallbacks),
+        ("content_filter_fallbacks", &model.content_filter_fallbacks),
+    ] {
+        if !names.is_empty() {
+            out.push_str(&format!("{key} = {}\n", render_list(names)));
+        }
     }
-    if let Some(concurrent) = model.concurrent {
-        out.push_str(&format!("concurrent = {concurrent}\n"));
+    if let Some(only) = only {
+        write_numbers(only, out);
+        return;
     }
-    for (key, price) in &model.prices {
+    if !gateway.cooldown.is_empty() {
+        let pairs = gateway.cooldown.iter();
+        let pairs: Vec<_> = pairs
+            .map(|(key, value)| format!("{key} = {value}"))
+            .collect();
+        out.push_str(&format!("cooldown = {{ {} }}\n", pairs.join(", ")));
+    }
+    for deployment in &model.deployments {
+        out.push_str("\n[[models.deployments]]\n");
+        write_target(model, deployment, out);
+        write_numbers(deployment, out);
+    }
+}
+
+fn write_target(model: &ImportedModel, deployment: &ImportedDeployment, out: &mut String) {
+    out.push_str(&format!(
+        "provider = {}\n",
+        render_text(&deployment.provider)
+    ));
+    if deployment.model != model.name {
+        out.push_str(&format!("model = {}\n", render_text(&deployment.model)));
+    }
+}
+
+fn write_numbers(deployment: &ImportedDeployment, out: &mut String) {
+    for (key, number) in &deployment.numbers {
+        out.push_str(&format!("{key} = {number}\n"));
+    }
+    for (key, price) in &deployment.prices {
         out.push_str(&format!("{key} = {price:?}\n"));
     }
 }

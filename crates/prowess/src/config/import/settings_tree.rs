@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::IgnoredSetting;
+use super::equivalents::explain;
 
 /// A tree of settings, from which values are taken.
 pub(super) struct SettingsTree {
@@ -59,6 +60,16 @@ impl SettingsTree {
         }
     }
 
+    /// Takes a number, or a string that contains one.
+    pub(super) fn take_number(&mut self, path: &[&str]) -> Option<f64> {
+        let value = self.take_value(path)?;
+        let number = read_number(&value);
+        if number.is_none() && !value.is_null() {
+            self.ignore(&path.join("."), "it is not a number");
+        }
+        number
+    }
+
     /// Reports everything that was not taken.
     pub(super) fn ignore_rest(&mut self) {
         let rest = std::mem::take(&mut self.rest);
@@ -71,7 +82,7 @@ impl SettingsTree {
             Value::Null => {}
             Value::Object(map) if map.is_empty() => {}
             Value::Object(map) => self.ignore_fields(path, map),
-            _ => self.ignore(path, equivalent_setting(path)),
+            _ => self.ignore(path, &explain(path)),
         }
     }
 
@@ -82,22 +93,6 @@ impl SettingsTree {
                 path => self.ignore_all(&format!("{path}.{key}"), value),
             }
         }
-    }
-}
-
-/// Prowess's equivalent of a common LiteLLM setting.
-fn equivalent_setting(path: &str) -> &'static str {
-    match path.rsplit('.').next().unwrap_or(path) {
-        "num_retries" | "max_retries" => "set attempts under [providers.NAME] instead",
-        "database_url" => "set url under [store] instead",
-        "rpm" | "tpm" | "max_budget" | "budget_duration" => {
-            "limits belong to keys: prowess keys create --rpm, --tpm, --budget"
-        }
-        "request_timeout" | "timeout" => "set answer_seconds under [providers.NAME] instead",
-        "stream_timeout" => "set idle_seconds under [providers.NAME] instead",
-        "max_parallel_requests" => "set concurrent under [[models]] instead",
-        "default_fallbacks" | "fallbacks" => "set fallbacks under [[models]] instead",
-        _ => "no equivalent in Prowess",
     }
 }
 
@@ -120,12 +115,7 @@ impl SettingFields {
 
     /// A number, or a string that contains one.
     pub(super) fn take_number(&mut self, key: &str) -> Option<f64> {
-        let number = match self.map.get(key)? {
-            Value::Number(number) => number.as_f64(),
-            Value::String(text) => text.parse().ok(),
-            _ => None,
-        };
-        let number = number.filter(|number| number.is_finite())?;
+        let number = read_number(self.map.get(key)?)?;
         self.map.shift_remove(key);
         Some(number)
     }
@@ -145,4 +135,13 @@ impl SettingFields {
         self.map.shift_remove(key);
         texts
     }
+}
+
+fn read_number(value: &Value) -> Option<f64> {
+    let number = match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    };
+    number.filter(|number| number.is_finite())
 }

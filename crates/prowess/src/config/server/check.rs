@@ -3,19 +3,19 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use prowess_provider::config::{ProviderConfig, ProviderKind};
+use prowess_provider::config::ProviderConfig;
 use prowess_provider::{Env, KeySource};
 use prowess_server::{
     AnthropicAccount, SecretString, ServeOptions, ServerSettings, SkillsLocation,
 };
 use prowess_store::TenantId;
 
-use super::ServerToml;
+use super::{ServerToml, SkillsTarget};
 use crate::config::error::ConfigError;
 use crate::config::overrides::ConfigOverrides;
 use crate::config::secret;
+use crate::config::values::DurationSetting;
 
-const DEFAULT_LISTEN: &str = "127.0.0.1:4141";
 const ANTHROPIC_URL: &str = "https://api.anthropic.com";
 const ANTHROPIC_KEY_VARIABLE: &str = "ANTHROPIC_API_KEY";
 /// Shorter master keys can be guessed.
@@ -43,63 +43,45 @@ pub(in crate::config) fn check(
 ) -> Result<ServerConfig, ConfigError> {
     let master_key = master_key(raw, overrides)?;
     let listen = listen_address(raw, overrides, master_key.is_some())?;
-    let defaults = ServerSettings::default();
-    let options = ServeOptions::default();
+    let per_tenant = raw.requests_per_tenant;
     Ok(ServerConfig {
         listen,
-        realtime: raw.realtime.unwrap_or(true),
-        console: raw.console.unwrap_or(true),
+        realtime: raw.realtime,
+        console: raw.console,
         settings: ServerSettings {
             master_key,
             index_tenant: index_tenant(raw)?,
-            skills_location: skills_url_policy(raw)?,
+            skills_location: match raw.skills_provider {
+                SkillsTarget::Prowess => SkillsLocation::Store,
+                SkillsTarget::Anthropic => SkillsLocation::Anthropic,
+            },
             anthropic: anthropic_account(providers, &Env::from_process()),
-            file_bytes: raw.file_bytes.unwrap_or(defaults.file_bytes),
-            request_bytes: raw.request_bytes.unwrap_or(defaults.request_bytes),
-            uploads: raw.uploads.unwrap_or(defaults.uploads),
-            body_bytes_in_flight: raw
-                .body_bytes_in_flight
-                .unwrap_or(defaults.body_bytes_in_flight),
-            min_body_rate: raw.min_body_rate.unwrap_or(defaults.min_body_rate),
-            requests_per_tenant: raw
-                .requests_per_tenant
-                .unwrap_or(raw.connections.unwrap_or(options.connections) / 2),
-            ping_interval: raw
-                .ping_seconds
-                .map_or(defaults.ping_interval, ping_interval),
-            response_retention: raw.responses_days.map_or(defaults.response_retention, days),
-            upstream_models: raw.upstream_models.unwrap_or(defaults.upstream_models),
-            ..defaults
+            file_bytes: raw.file_size.get(),
+            request_bytes: raw.request_size.in_memory(),
+            uploads: raw.uploads,
+            body_bytes_in_flight: raw.body_memory.in_memory(),
+            min_body_rate: raw.min_body_rate.get(),
+            requests_per_tenant: per_tenant.unwrap_or(raw.connections / 2),
+            ping_interval: raw.ping_interval.unless_zero(),
+            response_retention: raw.response_retention.get(),
+            upstream_models: raw.upstream_models,
+            ..ServerSettings::default()
         },
         options: ServeOptions {
-            connections: raw.connections.unwrap_or(options.connections),
+            connections: raw.connections,
             connections_per_address: raw.connections_per_address,
-            head: positive_seconds("server.head_seconds", raw.head_seconds, options.head)?,
-            idle: positive_seconds("server.idle_seconds", raw.idle_seconds, options.idle)?,
-            grace: raw.grace_seconds.map_or(options.grace, Duration::from_secs),
-            ..options
+            head: positive("server.head_timeout", raw.head_timeout)?,
+            idle: positive("server.idle_timeout", raw.idle_timeout)?,
+            grace: raw.shutdown_grace.get(),
+            ..ServeOptions::default()
         },
     })
 }
 
-/// At least one: with 0, no connection could be used.
-fn positive_seconds(
-    setting: &'static str,
-    given: Option<u64>,
-    default: Duration,
-) -> Result<Duration, ConfigError> {
-    match given {
-        Some(0) => Err(ConfigError::invalid(setting, "must be 1 or more")),
-        given => Ok(given.map_or(default, Duration::from_secs)),
-    }
-}
-
-fn ping_interval(seconds: u64) -> Option<Duration> {
-    (seconds > 0).then(|| Duration::from_secs(seconds))
-}
-
-fn days(days: u64) -> Duration {
-    Duration::from_secs(days.saturating_mul(24 * 3_600))
+/// Not zero: no connection could be used.
+fn positive(setting: &'static str, given: DurationSetting) -> Result<Duration, ConfigError> {
+    let none = || ConfigError::invalid(setting, "must be more than 0");
+    given.unless_zero().ok_or_else(none)
 }
 
 fn listen_address(
@@ -107,10 +89,9 @@ fn listen_address(
     overrides: &ConfigOverrides,
     locked: bool,
 ) -> Result<SocketAddr, ConfigError> {
-    let text = overrides.listen.as_deref().or(raw.listen.as_deref());
-    let text = text.unwrap_or(DEFAULT_LISTEN);
+    let text = overrides.listen.as_deref().unwrap_or(&raw.listen);
     let address: SocketAddr = text.parse().map_err(|_| {
-        let reason = format!("`{text}` is not an address and port, for instance {DEFAULT_LISTEN}");
+        let reason = format!("`{text}` is not an address and port, for instance 127.0.0.1:4141");
         ConfigError::invalid("server.listen", reason)
     })?;
     if !locked && !address.ip().is_loopback() {
@@ -150,17 +131,6 @@ fn index_tenant(raw: &ServerToml) -> Result<Option<TenantId>, ConfigError> {
     tenant.map_err(|error| ConfigError::invalid("server.index_tenant", error.to_string()))
 }
 
-fn skills_url_policy(raw: &ServerToml) -> Result<SkillsLocation, ConfigError> {
-    match raw.skills_provider.as_deref() {
-        None | Some("prowess" | "litellm_proxy") => Ok(SkillsLocation::Store),
-        Some("anthropic") => Ok(SkillsLocation::Anthropic),
-        Some(other) => {
-            let reason = format!("`{other}` is not prowess or anthropic");
-            Err(ConfigError::invalid("server.skills_provider", reason))
-        }
-    }
-}
-
 /// The account of the provider called `anthropic`, else of the first one of that kind, else
 /// of the well-known variables. As for models, a key from a well-known variable is not sent
 /// to a configured address.
@@ -168,7 +138,7 @@ fn anthropic_account(providers: &[ProviderConfig], env: &Env) -> Option<Anthropi
     let default_key = || KeySource::Env(ANTHROPIC_KEY_VARIABLE.to_owned());
     let mut all = providers
         .iter()
-        .filter(|provider| matches!(provider.kind, ProviderKind::Anthropic(_)));
+        .filter(|provider| provider.kind.as_str() == "anthropic");
     let named = all.clone().find(|provider| provider.name == "anthropic");
     let Some(provider) = named.or_else(|| all.next()) else {
         env.get(ANTHROPIC_KEY_VARIABLE)?;
@@ -195,12 +165,12 @@ fn anthropic_account(providers: &[ProviderConfig], env: &Env) -> Option<Anthropi
 
 #[cfg(test)]
 mod tests {
-    use prowess_provider::config::{AnthropicOptions, OpenAiOptions};
+    use prowess_provider::config::{AnthropicOptions, OpenAiOptions, ProviderKind};
 
     use super::*;
 
     fn provider(name: &str) -> ProviderConfig {
-        ProviderConfig::new(name, ProviderKind::Anthropic(AnthropicOptions::default()))
+        ProviderConfig::new(name, ProviderKind::new(AnthropicOptions::default()))
     }
 
     /// Address and key.
@@ -216,8 +186,8 @@ mod tests {
         let pair = |base: &str, key: &str| Some((base.to_owned(), key.to_owned()));
         let here = "http://127.0.0.1:9";
         assert_eq!(account(&[]), pair(ANTHROPIC_URL, "usual"));
-        let other = ProviderConfig::new("a", ProviderKind::OpenAi(OpenAiOptions::default()))
-            .with_api_key("x");
+        let other =
+            ProviderConfig::new("a", ProviderKind::new(OpenAiOptions::default())).with_api_key("x");
         assert_eq!(account(&[other]), pair(ANTHROPIC_URL, "usual"));
         assert_eq!(account(&[provider("b")]), pair(ANTHROPIC_URL, "usual"));
         let own = provider("b").with_api_key("own");

@@ -13,10 +13,9 @@ use crate::config::secret;
 
 /// Longest timeout of one attempt. A slow receiver must not occupy the few attempts that run
 /// at once.
-const MAX_TIMEOUT_SECONDS: u64 = 60;
+const MAX_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(in crate::config) fn check(raw: &WebhooksToml) -> Result<WebhookSettings, ConfigError> {
-    let defaults = WebhookSettings::default();
     let endpoints = raw.endpoints.iter().map(endpoint);
     let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
     let hosts = raw.allow.iter().map(|host| WebhookHost::parse(host));
@@ -28,15 +27,15 @@ pub(in crate::config) fn check(raw: &WebhooksToml) -> Result<WebhookSettings, Co
         allowed_hosts: hosts.map_err(in_setting("webhooks.allow"))?,
         request_secret: request_secret.transpose()?,
         allow_private: raw.allow_private,
-        timeout: timeout(raw.timeout_seconds, defaults.timeout)?,
+        timeout: timeout(raw.timeout.get())?,
         max_attempts: match raw.max_attempts {
-            Some(0) => {
+            0 => {
                 let reason = "must be 1 or more";
                 return Err(ConfigError::invalid("webhooks.max_attempts", reason));
             }
-            attempts => attempts.unwrap_or(defaults.max_attempts),
+            attempts => attempts,
         },
-        ..defaults
+        ..WebhookSettings::default()
     };
     settings.check().map_err(in_setting("webhooks"))?;
     Ok(settings)
@@ -63,15 +62,12 @@ fn signing_secret(setting: &'static str, text: &str) -> Result<SigningSecret, Co
     parsed.map_err(|error| ConfigError::invalid(setting, error.to_string()))
 }
 
-fn timeout(seconds: Option<u64>, default: Duration) -> Result<Duration, ConfigError> {
-    match seconds {
-        None => Ok(default),
-        Some(seconds @ 1..=MAX_TIMEOUT_SECONDS) => Ok(Duration::from_secs(seconds)),
-        Some(_) => {
-            let reason = format!("must be 1 to {MAX_TIMEOUT_SECONDS}");
-            Err(ConfigError::invalid("webhooks.timeout_seconds", reason))
-        }
+fn timeout(given: Duration) -> Result<Duration, ConfigError> {
+    if given.is_zero() || given > MAX_TIMEOUT {
+        let reason = "must be more than 0, and at most 60s";
+        return Err(ConfigError::invalid("webhooks.timeout", reason));
     }
+    Ok(given)
 }
 
 fn in_setting(setting: &'static str) -> impl Fn(InvalidWebhook) -> ConfigError {
@@ -99,7 +95,7 @@ mod tests {
     fn every_key_of_webhooks_is_read() {
         let settings = read(&format!(
             "allow = [\"*.example.com\"]\nrequest_secret = \"{SECRET}\"\nallow_private = true\n\
-             timeout_seconds = 3\nmax_attempts = 4\n\
+             timeout = \"3s\"\nmax_attempts = 4\n\
              [[endpoints]]\nurl = \"http://127.0.0.1:9/a\"\nsecret = \"{SECRET}\"\n\
              events = [\"run.failed\"]\nkeys = [\"ci\"]\ntenants = [\"acme\"]\n"
         ));
@@ -133,7 +129,8 @@ mod tests {
         insta::assert_snapshot!(endpoint(&format!("url = \"https://a.test\"\nsecret = \"{SECRET}\"\nevents = [\"run.ended\"]")), @"webhooks.endpoints.events: `run.ended` is not an event; available: response.completed, response.failed, response.cancelled, response.incomplete, run.completed, run.failed, run.cancelled, run.incomplete");
         insta::assert_snapshot!(problem("allow = [\"*\"]"), @"webhooks.allow: `*` is not a host: write example.com, example.com:8443, or *.example.com for all of its subdomains");
         insta::assert_snapshot!(problem("allow = [\"a.test\"]"), @"webhooks: `allow` needs a `request_secret`, which signs what is sent to URLs of requests");
-        insta::assert_snapshot!(problem("timeout_seconds = 0"), @"webhooks.timeout_seconds: must be 1 to 60");
+        insta::assert_snapshot!(problem("timeout = 0"), @"webhooks.timeout: must be more than 0, and at most 60s");
+        insta::assert_snapshot!(problem("timeout = '61s'"), @"webhooks.timeout: must be more than 0, and at most 60s");
         insta::assert_snapshot!(problem("max_attempts = 0"), @"webhooks.max_attempts: must be 1 or more");
     }
 }

@@ -8,35 +8,41 @@ pub(super) mod check;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(super) const KEYS: &[&str] = &[
-    "endpoints",
-    "allow",
-    "request_secret",
-    "allow_private",
-    "timeout_seconds",
-    "max_attempts",
-];
+use super::values::DurationSetting;
 
-#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[schemars(rename = "Webhooks")]
 pub(super) struct WebhooksToml {
     /// URLs that get the events of runs.
     endpoints: Vec<EndpointToml>,
     /// Hosts of the URLs that requests may name in the header `prowess-webhook`:
-    /// `example.com`, `example.com:8443`, or `*.example.com` for all of its subdomains; none
-    /// by default.
+    /// `example.com`, `example.com:8443`, or `*.example.com` for all of its subdomains.
+    #[schemars(extend("x-shown" = true))]
     allow: Vec<String>,
     /// Secret that signs webhooks to URLs of requests: `env:NAME`, `file:PATH` or the secret
     /// itself, as `whsec_` and base64.
     request_secret: Option<String>,
     /// Whether webhooks may be sent to private and loopback addresses.
     allow_private: bool,
-    /// Timeout of one attempt in seconds; default 10.
-    timeout_seconds: Option<u64>,
-    /// Attempts, with growing delays of 5 seconds to 1 hour, before a webhook is given up;
-    /// default 24.
-    max_attempts: Option<u32>,
+    /// Timeout of one attempt, up to a minute.
+    #[schemars(extend("x-old-names" = ["timeout_seconds"]))]
+    timeout: DurationSetting,
+    /// Attempts, with growing delays of 5 seconds to 1 hour, before a webhook is given up.
+    max_attempts: u32,
+}
+
+impl Default for WebhooksToml {
+    fn default() -> Self {
+        WebhooksToml {
+            endpoints: Vec::new(),
+            allow: Vec::new(),
+            request_secret: None,
+            allow_private: false,
+            timeout: DurationSetting::from_secs(10),
+            max_attempts: 24,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -44,17 +50,21 @@ pub(super) struct WebhooksToml {
 #[schemars(rename = "WebhookEndpoint")]
 struct EndpointToml {
     /// The URL.
+    #[schemars(extend("x-shown" = "address"))]
     url: String,
     /// Secret that signs its webhooks: `env:NAME`, `file:PATH` or the secret itself, as
     /// `whsec_` and base64.
     secret: String,
-    /// Events that it gets, for instance `response.completed` or `run.failed`; default: all.
+    /// Events that it gets, for instance `response.completed` or `run.failed`.
     #[serde(default)]
+    #[schemars(extend("x-shown" = true, "x-default" = "all"))]
     events: Vec<String>,
-    /// Names or ids of the keys whose runs it gets; default: all.
+    /// Names or ids of the keys whose runs it gets.
     #[serde(default)]
+    #[schemars(extend("x-shown" = true, "x-default" = "all"))]
     keys: Vec<String>,
-    /// Tenants whose runs it gets; default: all.
+    /// Tenants whose runs it gets.
     #[serde(default)]
+    #[schemars(extend("x-shown" = true, "x-default" = "all"))]
     tenants: Vec<String>,
 }

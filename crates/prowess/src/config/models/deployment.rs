@@ -1,0 +1,67 @@
+//! `[[models.deployments]]`: one of several deployments of a model.
+
+use prowess_provider::config::{DeploymentConfig, MinuteLimits};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::values::{limit, price};
+use crate::config::error::ConfigError;
+
+/// One deployment. What it does not set, it takes over from its model.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Deployment")]
+pub(super) struct DeploymentToml {
+    /// The provider: one of `[providers]`, or a built-in one that needs no entry there.
+    #[schemars(extend("x-shown" = true))]
+    provider: String,
+    /// Model name sent to the provider.
+    #[schemars(extend("x-shown" = true, "x-default" = "the name in the request"))]
+    model: Option<String>,
+    /// The part of the requests that it gets; 0 for only those that no other can take.
+    #[schemars(extend("x-default" = "`1`"))]
+    weight: Option<u32>,
+    /// Maximum concurrent calls.
+    #[schemars(extend("x-default" = "that of the model"))]
+    concurrent: Option<usize>,
+    /// Maximum requests per minute.
+    #[schemars(extend("x-default" = "that of the model"))]
+    requests_per_minute: Option<u64>,
+    /// Maximum tokens per minute.
+    #[schemars(extend("x-default" = "that of the model"))]
+    tokens_per_minute: Option<u64>,
+    /// Price of a million input tokens.
+    #[schemars(extend("x-default" = "that of the model"))]
+    input_price: Option<f64>,
+    /// Price of a million output tokens.
+    #[schemars(extend("x-default" = "that of the model"))]
+    output_price: Option<f64>,
+    /// Price of a million tokens read from a cache.
+    #[schemars(extend("x-default" = "`input_price`"))]
+    cache_read_price: Option<f64>,
+    /// Price of a million tokens written to a cache.
+    #[schemars(extend("x-default" = "`input_price`"))]
+    cache_write_price: Option<f64>,
+}
+
+impl DeploymentToml {
+    pub(super) fn check(self, entry: &str) -> Result<DeploymentConfig, ConfigError> {
+        let prices = [
+            self.input_price,
+            self.output_price,
+            self.cache_read_price,
+            self.cache_write_price,
+        ];
+        Ok(DeploymentConfig {
+            model: self.model,
+            weight: self.weight.unwrap_or(1),
+            limit: limit(entry, self.concurrent, None, None)?,
+            minute_limits: MinuteLimits {
+                requests: self.requests_per_minute,
+                tokens: self.tokens_per_minute,
+            },
+            price: price(entry, prices)?,
+            ..DeploymentConfig::new(self.provider)
+        })
+    }
+}
