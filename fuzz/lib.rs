@@ -3,13 +3,19 @@
 //!
 //! Where an input is for one of several dialects, its first byte selects the dialect.
 
+use std::ops::Range;
+
 use prowess_wire::event_stream::{Frame, FrameDecoder, FrameError, write_frame};
+use prowess_wire::form::FormScanner;
 use prowess_wire::neutral::StreamEvent;
 use prowess_wire::sse::{SseError, SseEvent, SseParser, write_text};
 use prowess_wire::{
     ClientDialect, Dialect, ReadContext, ReplyContext, StreamReader, StreamWriter, WriteOptions,
     read_request, write_request,
 };
+
+/// The content type of every form.
+pub const FORM_TYPE: &str = "multipart/form-data; boundary=b";
 
 /// Every client dialect, by the byte that selects it.
 pub const CLIENTS: [ClientDialect; 4] = [
@@ -30,6 +36,29 @@ pub const UPSTREAMS: [Dialect; 5] = [
 
 /// Events larger than this are refused by the parser under test.
 const MAX_EVENT_BYTES: usize = 1024;
+
+/// A form: the chunks in which it arrives make no difference, and the model is where it is said
+/// to be.
+pub fn check_form(bytes: &[u8]) {
+    let whole = form_model(&[bytes]);
+    let (head, tail) = bytes.split_at(bytes.len() / 2);
+    assert_eq!(form_model(&[head, tail]), whole);
+    let single: Vec<&[u8]> = bytes.chunks(1).collect();
+    assert_eq!(form_model(&single), whole);
+    if let Some(Some((name, place))) = whole {
+        assert_eq!(bytes.get(place), Some(name.as_bytes()));
+    }
+}
+
+/// The model of a form, unless the form is refused.
+fn form_model(chunks: &[&[u8]]) -> Option<Option<(String, Range<usize>)>> {
+    let mut scanner = FormScanner::new(FORM_TYPE).ok()?;
+    for chunk in chunks {
+        scanner.push(chunk).ok()?;
+    }
+    scanner.finish().ok()?;
+    Some(scanner.model().map(|(name, place)| (name.to_owned(), place)))
+}
 
 /// Server-sent events: the chunks in which bytes arrive make no difference, and an event
 /// that is written again is read as the same event.

@@ -38,6 +38,7 @@ fn main() -> std::io::Result<()> {
         )?;
     }
     fs::write(corpus.join("client_hello").join("seed-000"), CLIENT_HELLO)?;
+    fs::write(corpus.join("form").join("seed-000"), FORM)?;
     // Two terms, each once in the body.
     let terms = b"\x01\x00\x00\x00\x02\x02\x00\x04page\x18\x01\x02df\x18";
     fs::write(corpus.join("skill_terms").join("seed-000"), terms)?;
@@ -93,12 +94,13 @@ fn converse_lines(fixture: &[u8]) -> Vec<u8> {
 }
 
 /// Every target, which has a folder of its own in the corpus.
-const TARGETS: [&str; 10] = [
+const TARGETS: [&str; 11] = [
     "zip",
     "tar_gz",
     "frontmatter",
     "egress_head",
     "client_hello",
+    "form",
     "sse",
     "aws_frames",
     "request",
@@ -118,6 +120,11 @@ const HEADS: [&str; 4] = [
 const CLIENT_HELLO: &[u8] = b"\x16\x03\x01\x00\x43\x01\x00\x00\x3f\x03\x03\
     0123456789abcdef0123456789abcdef\x00\x00\x02\x13\x01\x01\x00\x00\x14\
     \x00\x0a\x00\x02xx\x00\x00\x00\x0a\x00\x08\x00\x00\x05a.com";
+
+/// A form with a file and a model.
+const FORM: &str = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\
+    Content-Type: audio/mpeg\r\n\r\nsound\r\n--b\r\nContent-Disposition: form-data; \
+    name=\"model\"\r\n\r\nm1\r\n--b--\r\n";
 
 /// Frontmatters with a little of everything that the readers support.
 const FRONTMATTERS: [&str; 4] = [

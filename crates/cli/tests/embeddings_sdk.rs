@@ -1,5 +1,5 @@
-//! Embeddings with OpenAI's own SDKs, unmodified, on models of every kind of provider; and
-//! skills that the real server finds by vectors.
+//! Embeddings, images, sound and moderations with OpenAI's own SDKs, unmodified; and skills that the
+//! real server finds by vectors.
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
@@ -13,6 +13,7 @@ use std::process::Command;
 use installed::{node, python, succeeded};
 use prowess_testkit::SkillFixture;
 use prowess_testkit::embedding_vendors;
+use prowess_testkit::endpoint_vendor;
 use prowess_testkit::upstream::MockUpstream;
 use scripted::{scripted_config, start_scripted};
 use server::{MASTER, TestServer, prowess};
@@ -104,4 +105,30 @@ fn the_server_finds_skills_by_vectors_and_shows_it() {
     );
     let json = run(&["skill", "route", "my automobile", "--server", "--json"]);
     assert!(json.contains("\"vectors\": true"), "{json}");
+}
+
+#[test]
+fn openais_clients_need_no_other_base_url_for_images_sound_and_moderations() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build();
+    let runtime = runtime.unwrap();
+    let upstream = runtime.block_on(MockUpstream::start());
+    upstream.respond_with(endpoint_vendor::respond);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("prowess.toml");
+    fs::write(&path, config(upstream.url())).unwrap();
+    let server = TestServer::start(&[("PROWESS_CONFIG", path.to_str().unwrap())]);
+    let clients: [Command; 3] = [
+        python("openai-2.54", "endpoints_openai.py"),
+        python("openai-3.49", "endpoints_openai.py"),
+        node("endpoints_openai.mjs", "endpoints_openai.mjs"),
+    ];
+    for mut client in clients {
+        client
+            .env("PROWESS_URL", server.url())
+            .env("PROWESS_API_KEY", MASTER);
+        succeeded(&mut client);
+    }
 }

@@ -8,6 +8,7 @@
 //! | [`friendly`] | archives as common tools write them, which must be read |
 //! | [`postgres`], [`s3`] | real servers, started for a test and gone with it |
 //! | `embedding_vendors` | vendors' embedding APIs for that server |
+//! | `endpoint_vendor` | OpenAI's endpoints besides conversations for that server |
 //! | `upstream` | a mock HTTP server with prepared responses, valid or broken, that records requests |
 //!
 //! Nothing here depends on the crates under test: the tables have the expected results, in
@@ -20,6 +21,8 @@
 
 #[cfg(feature = "upstream")]
 pub mod embedding_vendors;
+#[cfg(feature = "upstream")]
+pub mod endpoint_vendor;
 pub mod friendly;
 pub mod hostile;
 pub mod postgres;

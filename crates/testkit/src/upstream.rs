@@ -365,16 +365,15 @@ async fn read_request(
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
-    let length = headers.iter().find(|(name, _)| name == "content-length");
-    let length: usize = length.map_or(0, |(_, value)| value.parse().unwrap());
-    let end = head_end + 4 + length;
-    while buffer.len() < end {
-        if stream.read_buf(buffer).await.ok()? == 0 {
-            return None;
-        }
-    }
-    let body = buffer[head_end + 4..end].to_vec();
-    buffer.drain(..end);
+    buffer.drain(..head_end + 4);
+    let header = |name: &str| headers.iter().find(|(known, _)| known == name);
+    let body = if header("transfer-encoding").is_some() {
+        read_chunks(stream, buffer).await?
+    } else {
+        let length = header("content-length");
+        let length: usize = length.map_or(0, |(_, value)| value.parse().unwrap());
+        read_bytes(stream, buffer, length).await?
+    };
     Some(ReceivedRequest {
         method,
         path,
@@ -382,4 +381,40 @@ async fn read_request(
         body,
         connection,
     })
+}
+
+/// The next bytes.
+async fn read_bytes(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+    length: usize,
+) -> Option<Vec<u8>> {
+    while buffer.len() < length {
+        if stream.read_buf(buffer).await.ok()? == 0 {
+            return None;
+        }
+    }
+    Some(buffer.drain(..length).collect())
+}
+
+/// A body that is sent in chunks, without its framing.
+async fn read_chunks(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let end = loop {
+            match buffer.windows(2).position(|two| two == b"\r\n") {
+                Some(end) => break end,
+                None if stream.read_buf(buffer).await.ok()? == 0 => return None,
+                None => {}
+            }
+        };
+        let line = read_bytes(stream, buffer, end + 2).await?;
+        let size = std::str::from_utf8(&line).unwrap().trim();
+        let size = usize::from_str_radix(size, 16).unwrap();
+        let chunk = read_bytes(stream, buffer, size + 2).await?;
+        if size == 0 {
+            return Some(body);
+        }
+        body.extend_from_slice(&chunk[..size]);
+    }
 }

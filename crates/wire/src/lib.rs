@@ -12,7 +12,7 @@
 //! | read a response | [`read_response`], [`StreamReader`] | upstream → neutral |
 //! | write a response | [`write_response`], [`StreamWriter`] | neutral → client |
 //! | errors | [`read_error`], [`render_client_error`] | upstream → neutral → client |
-//! | pass through | [`raw::RawObject`] | unchanged but for single fields |
+//! | pass through | [`raw::RawObject`], [`form::FormScanner`] | unchanged but for single fields |
 //!
 //! Nothing is lost silently. Unknown fields are retained and go back to the dialect they
 //! came from. What a target does not support is either an error that names the field
@@ -88,7 +88,7 @@
 //! | `codec`, `streams` | which dialect module reads or writes what, whole and streamed |
 //! | `context`, `reply_setup` | what a reader or writer needs beside the body; what a response takes from its request |
 //! | [`sse`], [`event_stream`] | framing: server-sent events, AWS frames |
-//! | [`raw`] | single fields of a body that is passed through |
+//! | [`raw`], [`form`] | single fields of a body that is passed through: JSON, a form |
 //! | `fields`, `json_path` | reads a JSON object field by field; paths of values |
 //! | `client_fields`, `item_names`, `field_name` | field names in the client's dialect, for errors and drops |
 //! | `camel_case` | the two spellings of Google's field names |
@@ -129,6 +129,7 @@ mod excerpt;
 mod field_name;
 mod fields;
 mod first_message;
+pub mod form;
 mod gemini;
 mod generated_images;
 mod item_names;

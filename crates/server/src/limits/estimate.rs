@@ -55,10 +55,19 @@ impl Estimate {
         Estimate::new(body, 0, None)
     }
 
+    /// Estimates a request of which only its size is known.
+    pub(crate) fn from_bytes(bytes: usize) -> Estimate {
+        Estimate::with_size(bytes, DEFAULT_OUTPUT_TOKENS, None)
+    }
+
     fn new(body: &[u8], output: u64, answers: Option<u64>) -> Estimate {
+        Estimate::with_size(body.len(), output, answers)
+    }
+
+    fn with_size(bytes: usize, output: u64, answers: Option<u64>) -> Estimate {
         let output = output.min(MAX_OUTPUT_TOKENS);
         let answers = answers.unwrap_or(1).max(1);
-        let input = (body.len() / BYTES_PER_TOKEN) as u64;
+        let input = (bytes / BYTES_PER_TOKEN) as u64;
         Estimate {
             input_tokens: input.clamp(1, MAX_INPUT_TOKENS),
             output_tokens: output.saturating_mul(answers).min(MAX_OUTPUT_TOKENS),

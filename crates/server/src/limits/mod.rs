@@ -7,6 +7,9 @@
 //! above the key's limit could never be sent. So at most one request at a time may exceed what
 //! its key has left.
 //!
+//! A model without a price costs a budget nothing: its requests are counted as such in the usage,
+//! and their responses say so ([`crate::route::gateway`]).
+//!
 //! Counters are in this process. Spending is seeded from the usage rows, and again every
 //! minute, so that it survives a restart and several servers share it approximately; the rates
 //! apply to each server separately.
@@ -76,7 +79,6 @@ impl KeyRateLimits {
             return Ok(None);
         }
         if let Some(budget) = limits.budget {
-            check_prices(key, route)?;
             self.seed_spending(store, key, budget).await?;
         }
         let to_amount = |estimate: Estimate| Amount {
@@ -93,6 +95,20 @@ impl KeyRateLimits {
             estimated.unwrap_or_default(),
             input.unwrap_or_default(),
         )
+    }
+
+    /// Admits a request that names no model, of which nothing can be estimated: what is left must
+    /// not be used up.
+    pub(crate) async fn admit_without_model(
+        &self,
+        store: &Store,
+        key: &Arc<KeyRecord>,
+    ) -> Result<(), RequestRefusal> {
+        if let Some(budget) = key.limits.budget {
+            self.seed_spending(store, key, budget).await?;
+        }
+        let nothing = Amount::default();
+        self.reserve(key, nothing, nothing).map(drop)
     }
 
     /// Reserves an amount if enough is left.
@@ -254,15 +270,6 @@ fn refuse_if_waiting(
     match wait {
         None => Ok(()),
         Some(wait) => Err(refusal(wait)),
-    }
-}
-
-/// A budget cannot be enforced for a model without a price.
-fn check_prices(key: &KeyRecord, route: &Route) -> Result<(), RequestRefusal> {
-    let mut targets = route.targets().iter();
-    match targets.find(|target| target.price().is_none()) {
-        None => Ok(()),
-        Some(target) => Err(RequestRefusal::no_price(key, route.name(), target)),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use prowess_provider::Target;
 use prowess_store::{BudgetPeriod, Error as StoreError, KeyBudget, KeyRecord};
 use prowess_wire::excerpt;
 use prowess_wire::neutral::{ApiError, ErrorKind};
@@ -87,18 +86,6 @@ impl RequestRefusal {
             retry_after: Some(RESERVED_RETRY_DELAY),
             retry: true,
         }
-    }
-
-    pub(super) fn no_price(key: &KeyRecord, model: &str, target: &Target) -> RequestRefusal {
-        let message = format!(
-            "key `{}` has a budget, but model `{}` routes to {}/{}, which has no price: set \
-            input_price and output_price in its entry of [[models]]",
-            key.prefix,
-            excerpt(model),
-            target.provider(),
-            excerpt(target.model())
-        );
-        RequestRefusal::permanent(ErrorKind::Permission, 403, "model-without-price", message)
     }
 
     /// The spending of the key cannot be determined; it may exceed the budget.

@@ -1,0 +1,76 @@
+//! The body of a response, unchanged, and what its token counts tell of the request's cost.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use prowess_provider::ByteStream;
+use prowess_wire::neutral::{ApiError, TokenUsage};
+
+use crate::meter::{Meter, UsageScanner};
+
+/// Approximate bytes of text per token.
+const BYTES_PER_TOKEN: u64 = 4;
+
+/// A body that is metered as it passes.
+pub(super) struct MeteredBody {
+    pub(super) body: ByteStream,
+    /// None for a body that is no JSON.
+    pub(super) scanner: Option<UsageScanner>,
+    pub(super) meter: Meter,
+    pub(super) status: u16,
+    pub(super) request_bytes: usize,
+    /// Whether the tokens of a stream of text without counts are estimated.
+    pub(super) estimates: bool,
+}
+
+impl Stream for MeteredBody {
+    type Item = Result<Bytes, Box<ApiError>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let chunk = ready!(self.body.poll_next_unpin(context));
+        match &chunk {
+            Some(Ok(bytes)) => {
+                if let Some(scanner) = &mut self.scanner {
+                    scanner.push(bytes);
+                }
+            }
+            Some(Err(error)) => {
+                let code = error.code.as_deref().unwrap_or("upstream-error");
+                self.meter.record_failure(error.status, code);
+            }
+            None => match self.status {
+                failed @ 400.. => self.meter.record_failure(failed, "upstream-error"),
+                status => self.meter.record_end(status),
+            },
+        }
+        Poll::Ready(chunk)
+    }
+}
+
+/// However it ends: counts that were found are recorded. A response without counts tells nothing
+/// of its cost, whatever the price of the model's tokens.
+impl Drop for MeteredBody {
+    fn drop(&mut self) {
+        let scanner = self.scanner.as_ref();
+        if let Some(usage) = scanner.and_then(UsageScanner::usage) {
+            self.meter.record_usage(usage);
+            return;
+        }
+        let events = scanner.map_or(0, UsageScanner::events);
+        if self.status >= 400 {
+            return;
+        }
+        if !self.estimates || events == 0 {
+            self.meter.discard_price();
+            return;
+        }
+        let text = scanner.map_or(0, UsageScanner::text_bytes);
+        self.meter.record_estimate(&TokenUsage {
+            input_tokens: self.request_bytes as u64 / BYTES_PER_TOKEN,
+            output_tokens: events.max(text.div_ceil(BYTES_PER_TOKEN)),
+            ..TokenUsage::default()
+        });
+    }
+}
