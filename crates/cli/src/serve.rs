@@ -1,5 +1,10 @@
 //! `prowess serve`
 
+mod hang_up;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
 use anyhow::Context;
 use prowess_provider::Providers;
 use prowess_server::serve;
@@ -9,13 +14,14 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::config_args::ConfigArgs;
-use super::doctor::startup_remarks;
+use super::doctor::{ServerChecks, startup_remarks};
 use super::logging::{self, LogDetail};
 #[cfg(target_os = "linux")]
 use super::realtime;
 use super::{Exit, descriptors, output};
 use prowess::Prowess;
-use prowess::config::{BackendSetting, Config};
+use prowess::config::reload::{ConfigSource, LoadedConfig};
+use prowess::config::{BackendSetting, Config, ServerConfig};
 
 /// Run the server: model gateway, skills API, files, MCP.
 #[derive(Debug, clap::Args)]
@@ -43,23 +49,36 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     // would hold half as much memory again. If this fails, it only uses more memory.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::disable_transparent_huge_pages(true);
-    let mut config = args.place.load(args.listen.clone())?;
-    config.server.console &= !args.no_console;
+    let source = args.place.source(args.listen.clone());
+    let mut loaded = source.load_or_first_problem()?;
+    loaded.config.server.console &= !args.no_console;
     logging::start(args.log)?;
-    descriptors::fit_connections(descriptors::raise_limit(), &mut config.server);
+    let open_files = descriptors::raise_limit();
+    descriptors::fit_connections(open_files, &mut loaded.config.server);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .max_blocking_threads(MAX_BLOCKING_THREADS)
         .build()
         .context("cannot start the runtime")?;
-    runtime.block_on(run_server(config))?;
+    // What a limit of this process bounds stays bounded when the file is read again.
+    let adjust = move |server: &mut ServerConfig| {
+        descriptors::fit_connections(open_files, server);
+    };
+    runtime.block_on(run_server(source, loaded, adjust))?;
     Ok(Exit::Ok)
 }
 
-async fn run_server(config: Config) -> anyhow::Result<()> {
+async fn run_server(
+    source: ConfigSource,
+    loaded: LoadedConfig,
+    adjust: impl Fn(&mut ServerConfig) + Send + Sync + 'static,
+) -> anyhow::Result<()> {
     // The sandbox probes the host in the background; only requests that run code wait for it.
-    let prowess = Prowess::builder().config(&config).open().await;
+    let prowess = Prowess::builder().config(&loaded.config).open().await;
     let prowess = prowess.context("cannot start the server")?;
+    let checked = source.clone();
+    let reader = prowess.config_reader(source, &loaded, adjust);
+    let config = loaded.config;
     let listen = config.server.listen;
     let listener = TcpListener::bind(listen).await.map_err(|error| {
         let hint = match error.kind() {
@@ -71,15 +90,22 @@ async fn run_server(config: Config) -> anyhow::Result<()> {
         anyhow::anyhow!("cannot listen on {listen}: {error}{hint}")
     })?;
     let stop = CancellationToken::new();
-    // Before the address is printed: from then on somebody may signal the server to stop.
+    // Before the address is printed: from then on somebody may signal the server to stop, or to
+    // read its configuration again.
     let signals = Signals::listen().context("cannot listen for signals")?;
+    let hang_ups = hang_up::HangUps::listen().context("cannot listen for signals")?;
     tokio::spawn(cancel_on_signal(signals, stop.clone()));
-    announce_address(&config, &prowess, &listener)?;
+    let address = listener.local_addr()?;
+    announce_address(&config, &prowess, address);
     #[cfg(target_os = "linux")]
     if config.server.realtime {
         realtime::watch(prowess.clone()).context("cannot start a thread")?;
     }
     let app = prowess.app(config.server.settings);
+    app.set_config_reader(Arc::new(reader));
+    let checks = ServerChecks::new(prowess.clone(), checked, address);
+    app.set_installation_checks(Arc::new(checks));
+    tokio::spawn(hang_ups.reload(app.clone(), stop.clone()));
     let mut options = config.server.options;
     options.pages = config.server.console.then(|| prowess_console::router(&app));
     let served = serve(listener, app.clone(), stop, options).await;
@@ -98,12 +124,7 @@ fn describe_providers(providers: &Providers) -> String {
     }
 }
 
-fn announce_address(
-    config: &Config,
-    prowess: &Prowess,
-    listener: &TcpListener,
-) -> anyhow::Result<()> {
-    let address = listener.local_addr()?;
+fn announce_address(config: &Config, prowess: &Prowess, address: SocketAddr) {
     output::print_remark(&format!("listening on http://{address}"));
     if config.server.console {
         output::print_remark(&format!("console: http://{address}/console"));
@@ -129,7 +150,6 @@ fn announce_address(
             "public: the skills of tenant `{tenant}`, at /.well-known/agent-skills/index.json"
         ));
     }
-    Ok(())
 }
 
 /// The first signal stops the server gracefully, the second immediately.

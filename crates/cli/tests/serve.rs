@@ -4,9 +4,11 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test stops at the first surprise"
 )]
 
+mod reload;
 mod server;
 
 use std::sync::Arc;
@@ -110,6 +112,67 @@ async fn the_console_is_announced_and_can_be_switched_off() {
     assert_eq!(status(&server).await, 404);
     let log = server.log();
     assert!(!log.contains("console"), "{log}");
+}
+
+/// The cookie of the operator's console session.
+async fn signed_in(http: &reqwest::Client, url: &str) -> String {
+    let sent = http
+        .post(format!("{url}/console/sign-in"))
+        .header("sec-fetch-site", "same-origin")
+        .header("content-type", "application/x-www-form-urlencoded")
+        .body(format!("key={MASTER}"));
+    let answer = sent.send().await.unwrap();
+    let cookie = answer.headers().get("set-cookie").unwrap();
+    let cookie = cookie.to_str().unwrap().split(';').next().unwrap();
+    cookie.to_owned()
+}
+
+#[tokio::test]
+async fn a_page_is_one_line_of_the_log_and_settings_show_all_checks() {
+    let mut server = TestServer::start(&[("PROWESS_LOG", "info")]);
+    let none = reqwest::redirect::Policy::none();
+    let http = reqwest::Client::builder().no_proxy().redirect(none);
+    let http = http.build().unwrap();
+    let cookie = signed_in(&http, server.url()).await;
+    let page = http.get(format!("{}/console/settings", server.url()));
+    let page = page.header("cookie", cookie).send().await.unwrap();
+    let page = page.text().await.unwrap();
+    for shown in [
+        "configuration",
+        "there is no prowess.toml",
+        "this server listens on",
+    ] {
+        assert!(page.contains(shown), "{shown}: {page}");
+    }
+    let report = http.get(format!("{}/v1/admin/doctor", server.url()));
+    let report: Value = report
+        .bearer_auth(MASTER)
+        .send()
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap();
+    let parts = report["data"].as_array().unwrap().iter();
+    let parts: Vec<&str> = parts.map(|part| part["part"].as_str().unwrap()).collect();
+    for part in [
+        "store",
+        "configuration",
+        "sandbox",
+        "runtime",
+        "packages",
+        "providers",
+        "disk",
+        "port",
+    ] {
+        assert!(parts.contains(&part), "{part}: {report}");
+    }
+    let log = server.log();
+    let lines = |path: &str| log.lines().filter(|line| line.contains(path)).count();
+    assert_eq!(lines("/console/settings"), 1, "{log}");
+    // That of the request itself; the page asked for the same.
+    assert_eq!(lines("/v1/admin/doctor"), 1, "{log}");
+    assert_eq!(lines("/v1/admin/configuration"), 0, "{log}");
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@
 //! | `batches` | batches of both vendors' APIs: create, read, cancel |
 //! | `keys` | API keys: create, list, change, rotate, revoke |
 //! | `audit` | the audit log |
+//! | `reload` | the configuration, read again |
 //! | `files` | files: upload, names and contents |
 //! | `lines` | a response of lines, one at a time |
 //! | `error` | why a request failed |
@@ -37,6 +38,7 @@ mod overlap;
 mod push;
 mod record;
 mod releases;
+mod reload;
 mod route;
 mod runs;
 mod skill_usage;
@@ -57,6 +59,7 @@ pub use record::{RemoteSkill, RemoteVersion};
 pub use releases::{
     ImportOptions, ImportReport, ImportedSkill, RemoteLabel, RemoteRevocation, VersionState,
 };
+pub use reload::RemoteReload;
 pub use route::{CatalogueSize, RankedSkill, SkillRanking, WordMatch};
 pub use runs::{RemoteEvent, RemoteEvents, RemoteRun, SubmittedRun};
 pub use skill_usage::{SkillUsage, SkillUsageReport};
