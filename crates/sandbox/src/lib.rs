@@ -28,7 +28,7 @@
 //! | `packages` | requirements installed into read-only layers |
 //! | `runtimes` | root file systems made from packages, which all containers share |
 //! | `probe` | checks of a host's isolation, and their grade |
-//! | `queue` | scheduling of commands |
+//! | `queue`, `statistics` | scheduling of commands; counters of them |
 //! | `variable` | names of variables that a request may set |
 //! | `id`, `name` | random ids, validation of names |
 //!
@@ -73,6 +73,7 @@ mod sandbox;
 mod settings;
 mod skills;
 mod snapshot;
+mod statistics;
 mod variable;
 
 pub use collect::{SandboxOutput, SkipReason, SkippedFile};
@@ -94,4 +95,5 @@ pub use sandbox::{ContainerSetup, ContainerSpec, Sandbox};
 pub use settings::{BackendKind, DockerSettings, SandboxSettings};
 pub use skills::{SkillFile, SkillFiles};
 pub use snapshot::{ContentReader, Snapshot, SnapshotChanges, SnapshotContent, SnapshotEntry};
+pub use statistics::SandboxStatistics;
 pub use variable::check_variable;

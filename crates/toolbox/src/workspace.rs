@@ -7,6 +7,7 @@
 //! replaced, because others may use its id: a skill that it lacks is mounted in it, without
 //! the packages that the skill requires.
 
+use crate::command_log::RequestedCommand;
 use crate::error::ToolboxError;
 use crate::lock::lock;
 use crate::workspace_container::{OpenContainer, WorkspaceContainer, skill_digests};
@@ -179,9 +180,11 @@ impl Workspace {
             execution.secrets.push(secret.clone());
         }
         let (sandbox, owner) = (&self.container.sandbox, &self.container.owner);
+        let requested = RequestedCommand::begin();
         let ran = sandbox.exec(owner, &container_id, execution).await;
         drop(held);
         let ran = ran.map_err(ToolboxError::from);
+        requested.end(&ran);
         if ran
             .as_ref()
             .is_err_and(|error| self.container.lacks_layer(error))

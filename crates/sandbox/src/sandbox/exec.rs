@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::execution::{Command, Execution, ExecutionReport};
 use crate::policy::{Network, Policy};
 use std::sync::Arc;
+use std::time::Instant;
 
 impl Sandbox {
     /// Runs a command in a container, after those queued before it.
@@ -22,7 +23,13 @@ impl Sandbox {
         id: &str,
         execution: Execution,
     ) -> Result<ExecutionReport, Error> {
-        self.exec_with_proxy(owner, id, execution, None).await
+        let ended = self.exec_with_proxy(owner, id, execution, None).await;
+        let counters = &self.inner.counters;
+        match &ended {
+            Ok(report) => counters.add_run(report.outcome, report.elapsed),
+            Err(error) => counters.add_error(error),
+        }
+        ended
     }
 
     /// The same, with this proxy instead of the policy's.
@@ -34,7 +41,9 @@ impl Sandbox {
         proxy: Option<Arc<Proxy>>,
     ) -> Result<ExecutionReport, Error> {
         let mut held = delay_refusal(self.inner.containers.acquire(owner, id).await).await?;
+        let queued = Instant::now();
         let permit = delay_refusal(self.inner.queue.acquire(owner).await).await?;
+        self.inner.counters.add_wait(queued.elapsed());
         let meta = &held.meta;
         let proxy = match proxy {
             Some(proxy) => Some(proxy),

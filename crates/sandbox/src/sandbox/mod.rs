@@ -22,6 +22,7 @@ use crate::probe::Probe;
 use crate::queue::Queue;
 use crate::runtimes::RuntimeGuard;
 use crate::skills::{SkillCache, SkillFiles, SkillsGuard};
+use crate::statistics::{CommandCounters, SandboxStatistics};
 use create_rate::CreateRate;
 use prowess_launcher::LAYOUT;
 use std::path::PathBuf;
@@ -61,6 +62,7 @@ struct Inner {
     root: bool,
     containers: ContainerStore,
     queue: Queue,
+    counters: CommandCounters,
     create_rate: CreateRate,
     probe: Probe,
     backend: Arc<dyn SandboxBackend>,
@@ -82,6 +84,18 @@ impl Sandbox {
     #[must_use]
     pub fn host_probe(&self) -> &Probe {
         &self.inner.probe
+    }
+
+    /// What commands did since it was opened, and what they do now.
+    #[must_use]
+    pub fn statistics(&self) -> SandboxStatistics {
+        let (running, waiting) = self.inner.queue.load();
+        SandboxStatistics {
+            running,
+            waiting,
+            warm: self.inner.backend.warm_count(),
+            ..self.inner.counters.statistics()
+        }
     }
 
     /// How many commands run, and every change of that.

@@ -14,6 +14,7 @@ use crate::queue::Queue;
 use crate::runtimes::{self, RuntimeSource};
 use crate::settings::{BackendKind, SandboxSettings};
 use crate::skills::SkillCache;
+use crate::statistics::CommandCounters;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -62,6 +63,7 @@ impl Sandbox {
                 root,
                 containers,
                 queue,
+                counters: CommandCounters::default(),
                 create_rate: CreateRate::new(cores),
                 probe,
                 backend,

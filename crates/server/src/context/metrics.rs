@@ -5,11 +5,25 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use metrics::{Counter, Histogram};
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 /// Histogram buckets in seconds.
 const BUCKET_SECONDS: [f64; 11] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0,
+];
+
+/// The same for runs and calls of tools, which take longer.
+const LONG_BUCKET_SECONDS: [f64; 10] = [0.1, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 180.0, 600.0, 1_800.0];
+const LONG_HISTOGRAMS: [&str; 2] = ["prowess_run_seconds", "prowess_tool_call_seconds"];
+
+/// Counters of what was lost. They have a value from the start: the rate of a counter that
+/// appears only when something is lost would miss the first loss.
+const LOSS_COUNTERS: [&str; 5] = [
+    "prowess_audit_refusals_dropped_total",
+    "prowess_log_lines_dropped_total",
+    "prowess_run_records_dropped_total",
+    "prowess_spans_dropped_total",
+    "prowess_usage_dropped_total",
 ];
 
 /// The process's metrics.
@@ -23,17 +37,25 @@ impl Metrics {
         static INSTALLED: OnceLock<Metrics> = OnceLock::new();
         INSTALLED
             .get_or_init(|| {
-                let builder = PrometheusBuilder::new().set_buckets(&BUCKET_SECONDS);
+                let mut builder = PrometheusBuilder::new().set_buckets(&BUCKET_SECONDS);
+                for name in LONG_HISTOGRAMS {
+                    let matcher = Matcher::Full(name.to_owned());
+                    builder = builder.and_then(|builder| {
+                        builder.set_buckets_for_metric(matcher, &LONG_BUCKET_SECONDS)
+                    });
+                }
                 let recorder = builder.map(|builder| builder.build_recorder());
                 let Ok(recorder) = recorder else {
                     return Metrics(None);
                 };
                 let handle = recorder.handle();
-                Metrics(
-                    metrics::set_global_recorder(recorder)
-                        .is_ok()
-                        .then_some(handle),
-                )
+                if metrics::set_global_recorder(recorder).is_err() {
+                    return Metrics(None);
+                }
+                for name in LOSS_COUNTERS {
+                    metrics::counter!(name).increment(0);
+                }
+                Metrics(Some(handle))
             })
             .clone()
     }

@@ -21,7 +21,7 @@ pub(crate) use metrics::Metrics;
 use crate::dialect::{ApiDialect, client_dialect};
 use crate::error::{self, HttpError};
 use crate::request_id::RequestId;
-use crate::request_log::{self, RequestInfo};
+use crate::request_log::{self, InnerCall, RequestInfo};
 
 /// A request and its response.
 pub(crate) struct Exchange {
@@ -30,6 +30,8 @@ pub(crate) struct Exchange {
     /// The dialect of error responses.
     client: ClientDialect,
     info: Arc<RequestInfo>,
+    /// Whether it is logged at debug level only.
+    is_quiet: bool,
 }
 
 impl Exchange {
@@ -51,6 +53,7 @@ impl Exchange {
             id,
             client,
             info: RequestInfo::new(id, request.method().clone(), request.uri().path(), route),
+            is_quiet: request.extensions().get::<InnerCall>().is_some(),
         }
     }
 
@@ -70,7 +73,7 @@ impl Exchange {
         let status = response.status().as_u16();
         let info = &self.info;
         metrics::record_request(info.method().as_str(), info.route(), status, elapsed);
-        info.log_done(status, elapsed, is_health(info.route()));
+        info.log_done(status, elapsed, self.is_quiet || is_health(info.route()));
         add_id(&mut response, self.id);
         response
     }

@@ -16,6 +16,8 @@ use prowess_store::{SkillCost, Store, TenantId, UsageRow, add_skill_costs};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
+use super::usage_metrics;
+
 /// Kinds of rows with their models that may be pending: of a tenant, and of all.
 const MAX_TENANT_KINDS: usize = 256;
 const MAX_KINDS: usize = 16_384;
@@ -88,6 +90,11 @@ impl UsageLedger {
         true
     }
 
+    /// How many rows wait to be written.
+    pub(crate) fn pending(&self) -> usize {
+        self.pending.batch().rows.len()
+    }
+
     /// Waits until all rows so far are written, or failed.
     pub(crate) async fn flush(&self) {
         if self.writer.get().is_some() {
@@ -142,6 +149,7 @@ async fn run_writer(store: Store, pending: Arc<PendingRows>) {
         let batch = pending.next_batch().await;
         for rows in batch.rows.chunks(BATCH_ROWS) {
             if write_rows(&store, rows).await {
+                rows.iter().for_each(usage_metrics::record);
                 continue;
             }
             // Rows of a kind are merged, so pending rows stay bounded however long it takes.

@@ -2,28 +2,35 @@
 //!
 //! A [`Meter`] accompanies a request and its stream. When it is dropped, for whatever reason,
 //! it reports to the key's limits, to the [`ledger::UsageLedger`] (or to its run, if the store knows
-//! of that already), to telemetry and to the metrics of skills. None of them is waited for.
+//! of that already), to telemetry and to the metrics of runs. None of them is waited for.
 
+mod label_set;
 pub(crate) mod ledger;
+mod run_metrics;
 mod skill_metrics;
 mod text_counter;
+mod usage_metrics;
 mod usage_scanner;
+mod usage_tap;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use prowess_engine::{RunStep, RunTotals, RunUsage, price_skill_costs};
 use prowess_provider::config::Price;
+use prowess_provider::{RouteDecision, Target};
 use prowess_store::{KeyRecord, TenantId, UsageRow};
 use prowess_wire::ClientDialect;
 use prowess_wire::neutral::TokenUsage;
 
 pub(crate) use usage_scanner::UsageScanner;
+pub(crate) use usage_tap::UsageTap;
 
 use crate::app::App;
 use crate::auth::Principal;
 use crate::limits::SpendReservation;
-use crate::telemetry::{RequestSpan, ToolSpan, TraceParent};
+use crate::telemetry::{RequestSpan, RequestTrace};
+use usage_tap::{SharedSpans, TappedRun, total_tokens};
 
 /// Status of a response whose client left before its end.
 const CLIENT_CLOSED_STATUS: u16 = 499;
@@ -32,8 +39,6 @@ const INTERRUPTED_STATUS: u16 = 500;
 /// The model name in the row of a request that was not routed: what a client sends there is
 /// unbounded.
 const UNKNOWN_MODEL: &str = "(unknown)";
-/// Calls of tools in the trace of one request; further ones are left out.
-const MAX_TOOL_SPANS: usize = 128;
 /// Characters of a model name that are recorded; clients may send anything.
 const MAX_MODEL_CHARS: usize = 200;
 
@@ -49,7 +54,12 @@ struct MeterState {
     /// Whether the model exists and the key may use it.
     routed: bool,
     streamed: bool,
-    parent: Option<TraceParent>,
+    /// Its trace, if there is telemetry.
+    trace: Option<Box<RequestTrace>>,
+    /// What is asked of the model, in the words of OpenTelemetry's conventions.
+    operation: &'static str,
+    /// Why the provider was called, if there was a choice and there is telemetry.
+    decision: Option<Box<RouteDecision>>,
     arrived: Instant,
     started_at: SystemTime,
     provider: String,
@@ -66,6 +76,9 @@ struct MeterState {
     /// Whether the request and its tokens are in rows of their own.
     is_stored: bool,
     run: Option<RunUsage>,
+    /// The run that it became.
+    run_id: Option<String>,
+    spans: Option<SharedSpans>,
 }
 
 impl Meter {
@@ -99,7 +112,9 @@ impl Meter {
             model: truncate_model(model),
             routed: false,
             streamed: false,
-            parent: None,
+            trace: None,
+            operation: "chat",
+            decision: None,
             arrived: Instant::now(),
             started_at: SystemTime::now(),
             provider: String::new(),
@@ -115,6 +130,8 @@ impl Meter {
             tap: None,
             is_stored: false,
             run: None,
+            run_id: None,
+            spans: None,
         }))
     }
 
@@ -157,9 +174,36 @@ impl Meter {
         self.0.run = run;
     }
 
-    /// Sets the client's span, whose trace is continued.
-    pub(crate) fn set_parent(&mut self, parent: Option<TraceParent>) {
-        self.0.parent = parent;
+    /// Sets its trace.
+    pub(crate) fn set_trace(&mut self, trace: Option<Box<RequestTrace>>) {
+        self.0.trace = trace;
+    }
+
+    /// Its trace, if there is telemetry.
+    pub(crate) fn trace(&self) -> Option<&RequestTrace> {
+        self.0.trace.as_deref()
+    }
+
+    /// Sets what is asked of the model, in the words of OpenTelemetry's conventions.
+    pub(crate) fn set_operation(&mut self, operation: &'static str) {
+        self.0.operation = operation;
+    }
+
+    /// The request has become a run of this id, which calls these models.
+    pub(crate) fn begin_run(&mut self, id: &str, targets: &[Target]) {
+        let state = &mut *self.0;
+        state.run_id = Some(id.to_owned());
+        let trace = state.trace.as_ref().filter(|trace| trace.is_sampled());
+        if let (Some(trace), Some(telemetry)) = (trace, state.app.telemetry()) {
+            let content = telemetry.has_content();
+            let spans = SharedSpans::new(trace, &state.model, content, targets);
+            state.spans = Some(spans);
+        }
+    }
+
+    /// Records a step of its run.
+    pub(crate) fn record_step(&self, step: &RunStep) {
+        usage_tap::record_step(step, self.0.spans.as_ref());
     }
 
     /// The model exists and the key may use it: the row may name it.
@@ -175,12 +219,11 @@ impl Meter {
     /// A handle that reports the usage of a run after each turn: the response has it only at
     /// its end, which may never come.
     pub(crate) fn usage_tap(&mut self) -> UsageTap {
-        let tap = UsageTap(Arc::new(TapState {
-            price: self.0.price.clone(),
-            reservation: self.0.reservation.clone(),
-            records_tools: self.0.app.telemetry().is_some(),
-            run: Mutex::default(),
-        }));
+        let tap = UsageTap::new(
+            self.0.price.clone(),
+            self.0.reservation.clone(),
+            self.0.spans.clone(),
+        );
         self.0.tap = Some(tap.clone());
         tap
     }
@@ -203,9 +246,32 @@ impl Meter {
         self.0.price = price.cloned();
     }
 
+    /// Whether a budget is charged nothing for this request, because its price is not known.
+    pub(crate) fn is_uncharged(&self) -> bool {
+        let state = &*self.0;
+        let key = state.key.as_ref();
+        state.price.is_none()
+            && !state.is_disabled
+            && key.is_some_and(|key| key.limits.budget.is_some())
+    }
+
+    /// The price of tokens does not tell what this request cost: it is counted as one without a
+    /// price. What is free stays free.
+    pub(crate) fn discard_price(&mut self) {
+        let is_free = |price: &Price| price.input == 0.0 && price.output == 0.0;
+        self.0.price.take_if(|price| !is_free(price));
+    }
+
     /// Sets the kind of provider, as in configuration files.
     pub(crate) fn set_provider_kind(&mut self, kind: &'static str) {
         self.0.provider_kind = kind;
+    }
+
+    /// Sets why the provider was called, for its span.
+    pub(crate) fn set_decision(&mut self, decision: Option<&RouteDecision>) {
+        if self.0.trace.is_some() {
+            self.0.decision = decision.cloned().map(Box::new);
+        }
     }
 
     /// Records usage; later counts of the same response are higher.
@@ -250,23 +316,21 @@ impl Drop for Meter {
         }
         let mut run = TappedRun::default();
         if let Some(tap) = &state.tap {
-            run = std::mem::take(&mut *tap.0.run());
+            run = tap.take();
             state.usage.merge_max(&run.totals.tokens);
             skill_metrics::record(&run.totals);
         }
         let cost = state.cost();
         state.settle(cost);
-        if let Some(telemetry) = state.app.telemetry() {
-            telemetry.record(state.span(run.tools));
+        state.record_spans();
+        let mut row = state.row(cost, &run.totals);
+        if state.run_id.is_some() {
+            match state.report_run(row, cost) {
+                Some(unreported) => row = unreported,
+                None => return,
+            }
         }
-        let row = state.row(cost, &run.totals);
-        let row = match state.run.take() {
-            Some(run) => run.report(row),
-            None => Some(row),
-        };
-        if let Some(row) = row {
-            state.app.ledger().record(row);
-        }
+        state.app.ledger().record(row);
     }
 }
 
@@ -331,81 +395,73 @@ impl MeterState {
         }
     }
 
-    fn span(&self, tools: Vec<ToolSpan>) -> RequestSpan {
-        RequestSpan {
-            parent: self.parent.clone(),
+    /// Reports what a run used with the run, if the store knows of it, and to the metrics.
+    /// Returns the row if the ledger is to write it, which then counts it.
+    fn report_run(&mut self, row: UsageRow, cost: Option<u64>) -> Option<UsageRow> {
+        let outcome = match self.status {
+            CLIENT_CLOSED_STATUS => "left",
+            0..400 => "completed",
+            _ => "failed",
+        };
+        run_metrics::record_end(outcome, self.arrived.elapsed());
+        if self.is_stored {
+            usage_metrics::record(&UsageRow {
+                requests: 1,
+                unpriced: u64::from(cost.is_none()),
+                input_tokens: self.usage.input_tokens,
+                output_tokens: self.usage.output_tokens,
+                cache_read_tokens: self.usage.cache_read_input_tokens,
+                cache_write_tokens: self.usage.cache_creation_input_tokens,
+                cost_nanos: cost.unwrap_or_default(),
+                ..row.clone()
+            });
+        }
+        let Some(run) = self.run.take() else {
+            return Some(row);
+        };
+        let counted = row.clone();
+        let unreported = run.report(row);
+        if unreported.is_none() {
+            usage_metrics::record(&counted);
+        }
+        unreported
+    }
+
+    /// Sends the span of the request, and those of its run.
+    fn record_spans(&mut self) {
+        let Some(trace) = self.trace.take().filter(|trace| trace.is_sampled()) else {
+            return;
+        };
+        let Some(telemetry) = self.app.telemetry() else {
+            return;
+        };
+        let ended = self.spans.take().map(|spans| spans.end());
+        let ended = ended.unwrap_or_default();
+        let request = RequestSpan {
+            trace: &trace,
+            operation: self.operation,
+            run: self.run_id.as_deref(),
+            left_out: ended.left_out,
+            skills: &ended.skills,
             started_at: self.started_at,
             duration: self.arrived.elapsed(),
             dialect: self.client.as_str(),
-            provider: self.provider.clone(),
+            provider: &self.provider,
             provider_kind: self.provider_kind,
-            requested_model: self.model.clone(),
-            response_model: self.upstream_model.clone(),
+            requested_model: &self.model,
+            response_model: &self.upstream_model,
             streamed: self.streamed,
             status: self.status,
-            error_code: self.error_code.clone(),
-            usage: self.usage.clone(),
-            tenant: self.tenant.as_str().to_owned(),
-            key: self.key.as_ref().map(|key| key.id.clone()),
-            tools,
-        }
+            error_code: self.error_code.as_deref(),
+            usage: &self.usage,
+            tenant: self.tenant.as_str(),
+            key: self.key.as_ref().map(|key| key.id.as_str()),
+            decision: self.decision.as_deref(),
+        };
+        let mut spans = ended.spans;
+        spans.insert(0, request.into_data());
+        telemetry.record(spans);
     }
-}
-
-/// Reports the usage of a run to its meter.
-#[derive(Clone)]
-pub(crate) struct UsageTap(Arc<TapState>);
-
-struct TapState {
-    price: Option<Price>,
-    reservation: Option<SpendReservation>,
-    /// Whether calls of tools are part of a trace.
-    records_tools: bool,
-    run: Mutex<TappedRun>,
-}
-
-/// What a run has reported.
-#[derive(Default)]
-struct TappedRun {
-    totals: RunTotals,
-    tools: Vec<ToolSpan>,
-}
-
-impl UsageTap {
-    /// Records what a run has used so far.
-    pub(crate) fn record_usage(&self, totals: &RunTotals) {
-        let mut run = self.0.run();
-        run.totals.tokens.merge_max(&totals.tokens);
-        run.totals.sandbox_millis = totals.sandbox_millis;
-        run.totals.skills = Arc::clone(&totals.skills);
-        let sum = &run.totals.tokens;
-        if let Some(reservation) = &self.0.reservation {
-            let cost = self.0.price.as_ref().map(|price| price.cost_nanos(sum));
-            reservation.raise(total_tokens(sum), cost.unwrap_or_default());
-        }
-    }
-
-    /// Records a step of a run: calls of tools are part of the trace.
-    pub(crate) fn record_step(&self, step: &RunStep) {
-        if !self.0.records_tools {
-            return;
-        }
-        let mut run = self.0.run();
-        if run.tools.len() < MAX_TOOL_SPANS {
-            run.tools.extend(ToolSpan::from_step(step));
-        }
-    }
-}
-
-impl TapState {
-    fn run(&self) -> MutexGuard<'_, TappedRun> {
-        self.run.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// All tokens, input and output.
-fn total_tokens(usage: &TokenUsage) -> u64 {
-    usage.total_input().saturating_add(usage.output_tokens)
 }
 
 fn truncate_model(model: &str) -> String {
