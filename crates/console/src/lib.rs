@@ -21,7 +21,7 @@
 //! | `markdown` | Markdown as HTML without any foreign HTML |
 //! | `assets`, `compress` | style sheet and scripts, compiled in; pages with gzip |
 //! | `chart`, `preview` | drawings; files as pages show them |
-//! | `skill_archive` | the files of a version of a skill |
+//! | `skill_archive` | the files of a version of a skill: list, one, all |
 //! | `pending_uploads` | skills that were checked and wait to be published |
 //! | `page` | the pages, one folder each |
 

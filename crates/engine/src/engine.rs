@@ -40,6 +40,10 @@ pub struct RunRequest {
     /// Whether the run may use all stored skills of its tenant although its request does not
     /// say `auto`. `None`: as [`EngineSettings::auto`] says.
     pub auto: Option<bool>,
+    /// Turns of the model after which the run pauses, if fewer than [`RunLimits::turns`] allow.
+    ///
+    /// [`RunLimits::turns`]: crate::RunLimits::turns
+    pub max_turns: Option<u32>,
     /// The models to call.
     pub route: Route,
     /// What of the client's credentials and headers is passed to the provider.
@@ -68,6 +72,20 @@ impl Engine {
             store,
             settings,
             sandbox,
+        }))
+    }
+
+    /// An engine with other settings and providers, over the same store and sandbox. Both write
+    /// the records of their runs by one queue.
+    #[must_use]
+    pub fn with_settings(&self, settings: EngineSettings, providers: Option<Providers>) -> Self {
+        let embedding = providers.zip(settings.embedding.clone());
+        Engine(Arc::new(EngineInner {
+            embedder: embedding.map(|(providers, own)| SkillEmbedder::new(providers, own)),
+            recorder: self.0.recorder.clone(),
+            store: self.0.store.clone(),
+            settings,
+            sandbox: self.0.sandbox.clone(),
         }))
     }
 

@@ -1,10 +1,12 @@
 //! What a run emits while it is in progress.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use prowess_provider::CallFailure;
 use prowess_provider::config::Price;
+use prowess_provider::{CallFailure, RouteDecision};
 use prowess_store::SkillCost;
+use prowess_toolbox::CommandRun;
 use prowess_wire::Dropped;
 use prowess_wire::neutral::{Map, StreamEvent, TokenUsage};
 use serde_json::{Value, json};
@@ -20,10 +22,6 @@ pub(crate) const MAX_TEXT_CHARS: usize = 4 << 10;
 
 /// An event of a run.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most events of a run are chunks of its response"
-)]
 pub enum RunEvent {
     /// A chunk of the response: one start, dense indexes, one end.
     Response(StreamEvent),
@@ -58,6 +56,15 @@ pub struct CalledSkill {
     pub version: Option<String>,
 }
 
+/// A call that was made, as observed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObservedCall {
+    /// When it was made.
+    pub started_at: SystemTime,
+    /// The commands that it ran in the sandbox.
+    pub commands: Vec<CommandRun>,
+}
+
 /// A step of a run.
 #[derive(Debug, Clone)]
 pub enum RunStep {
@@ -82,6 +89,8 @@ pub enum RunStep {
         output_tokens: u64,
         /// The text that the model wrote.
         output: String,
+        /// When it ended.
+        ended_at: SystemTime,
     },
     /// A call of one of Prowess's tools has started.
     ToolStarted {
@@ -106,6 +115,8 @@ pub enum RunStep {
         output: String,
         /// How long it took, in milliseconds.
         duration_ms: u64,
+        /// When it was made, and what it ran; `None` if it was not made now.
+        observed: Option<ObservedCall>,
     },
     /// Stored skills are offered that the request does not name.
     SkillsOffered {
@@ -173,6 +184,7 @@ impl RunStep {
                 input_tokens,
                 output_tokens,
                 output,
+                ..
             } => {
                 json!({"number": number, "stop_reason": stop_reason,
                     "input_tokens": input_tokens, "output_tokens": output_tokens, "shown": output})
@@ -187,6 +199,7 @@ impl RunStep {
                 skill,
                 output,
                 duration_ms,
+                ..
             } => {
                 let skill = skill.as_ref().map(|skill| &skill.name);
                 json!({"id": id, "name": name, "skill": skill, "is_error": is_error,
@@ -221,6 +234,14 @@ pub struct TurnStarted {
     pub wait_ms: u64,
     /// Calls that failed before it.
     pub failures: Vec<CallFailure>,
+    /// Why this model responds, if there was a choice.
+    pub decision: Option<Box<RouteDecision>>,
+    /// When the model was called; `None` if the turn is read from the journal.
+    pub called_at: Option<SystemTime>,
+    /// The id of its span, as sent to the provider, with [`EngineSettings::spans`].
+    ///
+    /// [`EngineSettings::spans`]: crate::EngineSettings::spans
+    pub span: Option<String>,
 }
 
 impl TurnStarted {

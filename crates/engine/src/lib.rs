@@ -63,7 +63,9 @@ pub use containers::files::ContainerFile;
 pub use containers::sandbox_handle::SandboxHandle;
 pub use engine::{Engine, RunRequest};
 pub use error::RunError;
-pub use events::{CalledSkill, OutputFile, RunEvent, RunStep, RunTotals, TurnStarted};
+pub use events::{
+    CalledSkill, ObservedCall, OutputFile, RunEvent, RunStep, RunTotals, TurnStarted,
+};
 pub use ids::names_secrets;
 pub use kept::fail_point::fail_point;
 pub use kept::journal::{RunJournal, StoredLog, parse_chunk};
@@ -73,7 +75,8 @@ pub use kept::log_event::LogEvent;
 pub use kept::output::EventObserver;
 pub use kept::run::{KeptEnd, KeptRun};
 pub use kept::step_record::FORMAT;
-pub use prowess_sandbox::LAYOUT;
+pub use prowess_sandbox::{CommandOutcome, LAYOUT, SandboxStatistics};
+pub use prowess_toolbox::CommandRun;
 pub use record::{RunUsage, price_skill_costs};
 pub use settings::{
     Disclosure, EmbeddingSettings, EngineSettings, RecordDetail, RerunPolicy, RunLimits,

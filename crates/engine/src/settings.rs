@@ -39,6 +39,9 @@ pub struct EngineSettings {
     pub rerun: RerunPolicy,
     /// Kept runs of a tenant that have not ended.
     pub max_open_runs: u64,
+    /// Whether the steps of runs become spans: each turn then has a span id of its own in the
+    /// `traceparent` header of its calls, and all steps are emitted.
+    pub spans: bool,
 }
 
 impl Default for EngineSettings {
@@ -59,6 +62,7 @@ impl Default for EngineSettings {
             record_detail: RecordDetail::Steps,
             rerun: RerunPolicy::Pure,
             max_open_runs: 1_000,
+            spans: false,
         }
     }
 }
@@ -96,6 +100,15 @@ pub struct RunLimits {
     pub tokens: u64,
     /// Total time in the sandbox.
     pub sandbox_time: Duration,
+}
+
+impl RunLimits {
+    /// The same with at most as many turns as a request allows.
+    pub(crate) fn with_max_turns(&self, turns: Option<u32>) -> RunLimits {
+        let mut limits = self.clone();
+        limits.turns = turns.map_or(limits.turns, |turns| turns.min(limits.turns));
+        limits
+    }
 }
 
 impl Default for RunLimits {

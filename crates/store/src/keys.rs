@@ -62,16 +62,20 @@ pub enum KeyScope {
     Publish,
     /// Move protected labels of skills.
     Release,
-    /// Everything, keys included.
+    /// Call any path of a provider's API. Only the operator gives it, as all tenants share the
+    /// provider's account.
+    Providers,
+    /// Everything in its tenant, keys included, but no paths of providers.
     Admin,
 }
 
 impl KeyScope {
-    const ALL: [KeyScope; 5] = [
+    const ALL: [KeyScope; 6] = [
         KeyScope::Read,
         KeyScope::Use,
         KeyScope::Publish,
         KeyScope::Release,
+        KeyScope::Providers,
         KeyScope::Admin,
     ];
 
@@ -82,6 +86,7 @@ impl KeyScope {
             KeyScope::Use => "use",
             KeyScope::Publish => "publish",
             KeyScope::Release => "release",
+            KeyScope::Providers => "providers",
             KeyScope::Admin => "admin",
         }
     }
@@ -94,7 +99,7 @@ impl KeyScope {
         found.ok_or_else(|| Error::Invalid {
             field: "scope",
             reason: format!(
-                "`{}` is not read, use, publish, release or admin",
+                "`{}` is not read, use, publish, release, providers or admin",
                 text.escape_debug()
             ),
         })
@@ -145,9 +150,10 @@ pub struct KeyRecord {
 }
 
 impl KeyRecord {
-    /// Whether it has this scope. An admin key has all scopes.
+    /// Whether it has this scope. An admin key has all scopes that concern its tenant only.
     pub fn allows(&self, scope: KeyScope) -> bool {
-        self.scopes.contains(&scope) || self.scopes.contains(&KeyScope::Admin)
+        let is_admin = self.scopes.contains(&KeyScope::Admin) && scope != KeyScope::Providers;
+        is_admin || self.scopes.contains(&scope)
     }
 
     /// Whether it is neither expired nor revoked.
@@ -353,7 +359,8 @@ fn normalize_scopes(scopes: &[KeyScope]) -> Result<Vec<KeyScope>> {
     if scopes.is_empty() {
         return Err(Error::Invalid {
             field: "scopes",
-            reason: "a key needs at least one of read, use, publish, release, admin".to_owned(),
+            reason: "a key needs at least one of read, use, publish, release, providers, admin"
+                .to_owned(),
         });
     }
     let held = |scope: &KeyScope| scopes.contains(scope);

@@ -155,10 +155,11 @@ pub use skill_costs::{
 };
 pub use skill_vectors::{QueryVector, SkillSearch, UnembeddedSkill};
 pub use skills::{
-    DeletedVersion, LabelName, LabelRecord, LastVersionRule, MAX_ROUTED_SKILLS, NewRevocation,
-    NewSkill, NewVersion, Revocation, RoutedSkill, ScanRecord, SearchHit, SkillDeleteRule,
-    SkillFilter, SkillOverlap, SkillRecord, SkillSource, UnchangedRule, UploadOutcome,
-    UploadedVersion, VersionDeleteRule, VersionDetail, VersionRecord, VersionRef, VersionSelector,
+    DeletedVersion, LabelName, LabelRecord, LabelledVersion, LastVersionRule, MAX_ROUTED_SKILLS,
+    NewRevocation, NewSkill, NewVersion, Revocation, RoutedSkill, ScanRecord, SearchHit,
+    SkillDeleteRule, SkillFilter, SkillOverlap, SkillRecord, SkillSource, UnchangedRule,
+    UploadOutcome, UploadedVersion, VersionDeleteRule, VersionDetail, VersionRecord, VersionRef,
+    VersionSelector,
 };
 pub use store::Store;
 pub use tenant::{TenantId, TenantRecord};

@@ -63,6 +63,12 @@ impl ReadinessProbe {
 }
 
 impl Store {
+    /// How many connections to the database are open, and how many of them are idle.
+    #[must_use]
+    pub fn connections(&self) -> (usize, usize) {
+        self.db().connections()
+    }
+
     /// Writes a row, and probes the blob storage.
     ///
     /// # Errors

@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use prowess_skill::{LoadOptions, Skill};
-use prowess_store::{NewRun, NewSkill, Store, StoreConfig, TenantId, Timestamp, UsageRow};
+use prowess_store::{
+    NewRun, NewSkill, PartCost, RunCounts, SkillCost, Store, StoreConfig, TenantId, Timestamp,
+    UsageRow,
+};
 use serde_json::json;
 
 /// Runs of each skill.
@@ -71,12 +74,14 @@ async fn add_runs(store: &Store, count: usize, skills: &[String]) -> Result<Stri
         let mut runs = Vec::new();
         let mut usage = Vec::new();
         for number in numbers {
-            let skill = skills.get(number % skills.len()).context("no skills")?;
-            let run = sample_run(number, skill)?;
+            let at = number % skills.len();
+            let skill = skills.get(at).context("no skills")?;
+            let name = format!("skill{at}");
+            let run = sample_run(number, skill, &name)?;
             if number == count / 2 {
                 middle = Some(run.id.clone());
             }
-            usage.push(sample_usage(&tenant, number));
+            usage.push(sample_usage(&tenant, number, skill, &name));
             runs.push((tenant.clone(), run));
         }
         store.record_runs(&runs).await?;
@@ -85,10 +90,9 @@ async fn add_runs(store: &Store, count: usize, skills: &[String]) -> Result<Stri
     middle.context("no runs")
 }
 
-fn sample_run(number: usize, skill: &str) -> Result<NewRun> {
+fn sample_run(number: usize, skill: &str, name: &str) -> Result<NewRun> {
     let ago = STEP.saturating_mul(u32::try_from(number)?);
     let ended_at = Timestamp::now().before(ago);
-    let name = format!("skill{number}");
     Ok(NewRun {
         id: Store::new_run_id()?,
         model: format!("model-{}", number % 5),
@@ -119,7 +123,19 @@ fn sample_run(number: usize, skill: &str) -> Result<NewRun> {
     })
 }
 
-fn sample_usage(tenant: &TenantId, number: usize) -> UsageRow {
+fn sample_usage(tenant: &TenantId, number: usize, skill: &str, name: &str) -> UsageRow {
+    let mut cost = SkillCost::new(name, Some(skill));
+    cost.runs = RunCounts {
+        offered: 1,
+        loaded: 1,
+        used: 1,
+        in_vain: 0,
+    };
+    cost.loaded = PartCost {
+        input_tokens: 600,
+        cost_nanos: 1_000_000,
+        ..PartCost::default()
+    };
     UsageRow {
         tenant: tenant.clone(),
         key: None,
@@ -138,6 +154,6 @@ fn sample_usage(tenant: &TenantId, number: usize) -> UsageRow {
         cost_nanos: 2_000_000,
         millis: 4_000,
         sandbox_millis: 100,
-        skills: Vec::new(),
+        skills: vec![cost],
     }
 }

@@ -13,10 +13,12 @@ use tower::ServiceExt as _;
 use super::fill::FilledStore;
 
 /// Each page: its name in the table, and its address. `{skill}` and `{run}` stand for ids.
-pub(crate) const PAGES: [(&str, &str); 14] = [
+pub(crate) const PAGES: [(&str, &str); 17] = [
     ("skills", "/console/skills"),
     ("skills, search", "/console/skills?q=documents"),
     ("skill", "/console/skills/{skill}"),
+    ("skill, files", "/console/skills/{skill}?tab=files"),
+    ("skill, usage", "/console/skills/{skill}?tab=usage"),
     ("upload", "/console/upload"),
     ("playground", "/console/playground"),
     ("runs", "/console/runs"),
@@ -24,6 +26,7 @@ pub(crate) const PAGES: [(&str, &str); 14] = [
     ("run", "/console/runs/{run}"),
     ("containers", "/console/containers"),
     ("usage", "/console/usage"),
+    ("usage by skill", "/console/usage?by=skill"),
     ("keys", "/console/keys"),
     ("providers", "/console/providers"),
     ("audit log", "/console/audit"),

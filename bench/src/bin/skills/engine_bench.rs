@@ -65,7 +65,7 @@ impl EngineBench {
         settings.launcher = prowess.to_owned();
         settings.allow_reduced = true;
         let sandbox = Sandbox::open(settings).await?;
-        let script = ProviderKind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
+        let script = ProviderKind::new(ScriptedOptions::Text(SCRIPT.to_owned()));
         let providers = Providers::new(ProvidersConfig {
             providers: vec![ProviderConfig::new("stage", script)],
             ..ProvidersConfig::default()
@@ -115,6 +115,7 @@ impl EngineBench {
             request,
             members: Vec::new(),
             auto: None,
+            max_turns: None,
             credentials: ClientCredentials::default(),
         })
     }

@@ -48,7 +48,7 @@ impl DemoServer {
         tune: impl FnOnce(&mut SandboxSettings) + Send + 'static,
     ) -> anyhow::Result<DemoServer> {
         let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
-        let script = ProviderKind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
+        let script = ProviderKind::new(ScriptedOptions::Text(SCRIPT.to_owned()));
         let prowess = Prowess::builder()
             .data_dir(folder.path())
             .provider(ProviderConfig::new("stage", script))

@@ -6,10 +6,12 @@
 //! | `demo_server` | the server and its skill |
 //! | `answer_printer` | prints the response as its events arrive |
 //! | `next_steps` | commands to try afterwards |
+//! | `open_browser` | opening the console, if somebody wants it |
 
 mod answer_printer;
 mod demo_server;
 mod next_steps;
+mod open_browser;
 
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -46,6 +48,9 @@ pub(super) struct Args {
     /// Keep the server running even when standard output is not a terminal
     #[arg(long, conflicts_with = "once")]
     keep: bool,
+    /// Open the console in a browser without asking. Only on a terminal
+    #[arg(long, conflicts_with = "once")]
+    open: bool,
     /// Accepted for scripts; without effect. The demo runs only its own skill, so it always
     /// accepts a reduced sandbox, and prints which features are missing
     #[arg(long, hide = true)]
@@ -85,11 +90,16 @@ async fn run_demo(args: &Args, stage: &DemoServer, mut signals: Signals) -> anyh
         next_steps::print_after_end(!is_strict(stage).await)?;
         return Ok(Exit::Ok);
     }
-    show_console(stage, &shown)?;
+    let page = show_console(stage, &shown)?;
     next_steps::print_while_serving(&stage.url, &shown.skill, stage.folder())?;
     output::print_text(&format!(
         "\n{DIM}The server is running. Press Ctrl-C to stop it.{DIM:#}\n"
     ))?;
+    let answer = open_browser::ask(args.open)?;
+    tokio::select! {
+        Ok(true) = answer => open_browser::open(&page),
+        () = signals.next() => return Ok(Exit::Ok),
+    }
     signals.next().await;
     Ok(Exit::Ok)
 }
@@ -110,18 +120,18 @@ struct Shown {
     run: Option<String>,
 }
 
-/// Where to see all of it in a browser. The server has no master key, so nobody on this machine
-/// has to sign in.
-fn show_console(stage: &DemoServer, shown: &Shown) -> anyhow::Result<()> {
-    let url = &stage.url;
+/// Where to see all of it in a browser; returns the address to open first. The server has no
+/// master key, so nobody on this machine has to sign in.
+fn show_console(stage: &DemoServer, shown: &Shown) -> anyhow::Result<String> {
+    let console = format!("{}/console", stage.url);
     step(6, "See it in a browser")?;
-    output::print_text(&format!("   {GOOD}console{GOOD:#} {url}/console\n"))?;
-    match &shown.run {
-        Some(run) => output::print_text(&format!(
-            "   {GOOD}the run{GOOD:#} {url}/console/runs/{run}\n"
-        )),
-        None => Ok(()),
-    }
+    output::print_text(&format!("   {GOOD}console{GOOD:#} {console}\n"))?;
+    let Some(run) = &shown.run else {
+        return Ok(console);
+    };
+    let page = format!("{console}/runs/{run}");
+    output::print_text(&format!("   {GOOD}the run{GOOD:#} {page}\n"))?;
+    Ok(page)
 }
 
 /// Runs all steps; `None` where no code can run.
@@ -235,6 +245,7 @@ mod tests {
             output: nowhere.path().join("ball.gif"),
             once: true,
             keep: false,
+            open: false,
             reduced: true,
         };
         let refused = stage.prowess.sandbox().await.unwrap_err();

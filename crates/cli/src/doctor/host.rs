@@ -7,7 +7,7 @@ use prowess_store::StoreConfig;
 
 use super::part::PartReport;
 
-const PORT: &str = "port";
+pub(super) const PORT: &str = "port";
 const DISK: &str = "disk";
 
 /// Less than this is worth a remark: a runtime, packages and containers take gigabytes.

@@ -6,6 +6,7 @@ mod part;
 mod providers;
 mod runtime;
 mod sandbox;
+mod server_checks;
 mod startup;
 mod store;
 
@@ -16,6 +17,7 @@ use super::sandbox::{SandboxArgs, block_on};
 use crate::{Exit, output};
 use part::{PartReport, PartState};
 
+pub(crate) use server_checks::ServerChecks;
 pub(crate) use startup::startup_remarks;
 
 /// Check this installation: sandbox, runtime, packages, store, blobs, providers, port, disk.

@@ -1,65 +1,8 @@
-//! What was found about one part of an installation.
+//! The report about parts of an installation, as text.
 
 use comfy_table::{ContentArrangement, Table, presets};
-use serde::Serialize;
 
-/// Whether a part is as it should be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum PartState {
-    /// It works.
-    Ok,
-    /// It works, or may be so on purpose; but something is not there.
-    Note,
-    /// It does not work.
-    Missing,
-}
-
-/// One line of the report.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct PartReport {
-    pub(super) part: &'static str,
-    pub(super) state: PartState,
-    pub(super) detail: String,
-    /// What to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) advice: Option<String>,
-}
-
-impl PartReport {
-    pub(super) fn ok(part: &'static str, detail: impl Into<String>) -> Self {
-        PartReport {
-            part,
-            state: PartState::Ok,
-            detail: detail.into(),
-            advice: None,
-        }
-    }
-
-    pub(super) fn note(
-        part: &'static str,
-        detail: impl Into<String>,
-        advice: impl Into<String>,
-    ) -> Self {
-        PartReport {
-            part,
-            state: PartState::Note,
-            detail: detail.into(),
-            advice: Some(advice.into()),
-        }
-    }
-
-    pub(super) fn missing(
-        part: &'static str,
-        detail: impl Into<String>,
-        advice: impl Into<String>,
-    ) -> Self {
-        PartReport {
-            state: PartState::Missing,
-            ..PartReport::note(part, detail, advice)
-        }
-    }
-}
+pub(super) use prowess_server::{PartReport, PartState};
 
 /// The report as text.
 pub(super) fn table(parts: &[PartReport]) -> String {
@@ -77,7 +20,7 @@ pub(super) fn table(parts: &[PartReport]) -> String {
             Some(advice) => format!("{}\n{advice}", part.detail),
             None => part.detail.clone(),
         };
-        table.add_row([mark, part.part, &detail]);
+        table.add_row([mark, part.part.as_ref(), detail.as_str()]);
     }
     format!("{}\n", table.trim_fmt())
 }

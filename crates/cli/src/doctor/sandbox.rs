@@ -3,7 +3,10 @@
 use comfy_table::{ContentArrangement, Table, presets};
 use prowess_sandbox::{Grade, Probe};
 
+use super::part::PartReport;
 use crate::output::{ERROR, GOOD, WARNING};
+
+const SANDBOX: &str = "sandbox";
 
 /// The checks and the verdict as text.
 pub(super) fn text(probe: &Probe) -> String {
@@ -12,6 +15,33 @@ pub(super) fn text(probe: &Probe) -> String {
         return format!("{verdict}\n");
     }
     format!("{}\n{verdict}\n", table(probe).trim_fmt())
+}
+
+/// The verdict and the checks as parts of a report.
+pub(super) fn parts(probe: &Probe) -> Vec<PartReport> {
+    let mut parts = vec![match &probe.grade {
+        Grade::Strict => PartReport::ok(SANDBOX, "strict: every feature is available"),
+        Grade::Reduced { missing } => PartReport::note(
+            SANDBOX,
+            format!("reduced: without {}", missing.join(", ")),
+            "see what is missing below",
+        ),
+        Grade::Refused { reason } => PartReport::missing(
+            SANDBOX,
+            format!("refused: {reason}"),
+            "see what is missing below",
+        ),
+    }];
+    parts.extend(probe.checks.iter().map(|check| {
+        let part = format!("{SANDBOX}: {}", check.name);
+        let mut report = match check.ok {
+            true => PartReport::ok(part, &*check.detail),
+            false => PartReport::missing(part, &*check.detail, ""),
+        };
+        report.advice = check.advice.clone();
+        report
+    }));
+    parts
 }
 
 fn table(probe: &Probe) -> Table {

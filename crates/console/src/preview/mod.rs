@@ -26,14 +26,21 @@ pub(crate) use csv::CsvTable;
 pub(crate) use excerpt::TextExcerpt;
 pub(crate) use kind::PreviewKind;
 pub(crate) use raw::{container_file_url, file_url, skill_file_url};
-pub(crate) use show::{container_file_preview_url, file_preview_url};
+pub(crate) use show::{container_file_preview_url, file_preview_url, read_beginning};
 
+use crate::format::bytes;
 use crate::state::ConsoleState;
 
 /// The routes of files and of their previews.
 pub(crate) fn routes() -> Router<ConsoleState> {
     raw::routes().merge(show::routes())
 }
+
+/// Browsers show no PDF document in a sandbox, and outside of one their viewer would follow the
+/// links and run the scripts of a document that a model or a skill has made.
+const PDF: &str = "PDF documents are not shown here: a browser opens them only outside of the \
+                   sandbox that keeps foreign files apart from this console. Download it to \
+                   read it";
 
 /// What a page shows of a file. Templates show it by `{{ preview|safe }}`: it escapes itself.
 #[derive(Debug, Template)]
@@ -42,6 +49,8 @@ pub(crate) struct Preview {
     name: String,
     /// Where its bytes are, below `/console/raw/`.
     url: String,
+    /// Of the whole file, if it is known.
+    size: Option<String>,
     body: PreviewBody,
 }
 
@@ -73,14 +82,23 @@ impl Preview {
                 &String::from_utf8_lossy(content),
                 is_whole,
             )),
-            PreviewKind::Pdf => PreviewBody::Download("PDF documents are not shown here"),
+            PreviewKind::Pdf => PreviewBody::Download(PDF),
             PreviewKind::Other if content.is_empty() => PreviewBody::Download("The file is empty"),
             PreviewKind::Other => PreviewBody::Download("Files of this kind are not shown"),
         };
         Preview {
             name,
             url: url.into(),
+            size: None,
             body,
+        }
+    }
+
+    /// Says how large the whole file is.
+    pub(crate) fn with_size(self, size: u64) -> Preview {
+        Preview {
+            size: Some(bytes(size)),
+            ..self
         }
     }
 }
@@ -102,6 +120,10 @@ mod tests {
         assert!(csv.contains("<th scope=\"col\">name</th>") && csv.contains("<td>Ada</td>"));
         let pdf = shown("a.pdf", b"%PDF-1.7\n");
         assert!(!pdf.contains("<img") && pdf.contains("?download"));
+        assert!(pdf.contains("are not shown here") && !pdf.contains("<iframe"));
+        let sized = Preview::new("a.pdf", "/console/raw/files/file_1", b"%PDF-1.7\n", true);
+        let sized = sized.with_size(1_234_000).render().unwrap();
+        assert!(sized.contains("Download a.pdf (1.2 MB)"), "{sized}");
         let text = shown("a.txt", b"one\ntwo\n");
         assert!(text.contains("<pre") && text.contains("one\ntwo"));
     }

@@ -19,7 +19,7 @@ use serde::Deserialize;
 use super::kind::PreviewKind;
 use crate::api::{Api, PageError};
 use crate::query::{QueryFields, segment};
-use crate::skill_archive::load_bundle;
+use crate::skill_archive::open_file;
 use crate::state::ConsoleState;
 use crate::visitor::Visitor;
 
@@ -91,11 +91,8 @@ async fn skill_file(
     Path((skill, version, path)): Path<(String, String, String)>,
     query: QueryFields,
 ) -> Result<Response, PageError> {
-    let bundle = load_bundle(&visitor.api, &skill, &version).await?;
-    let file = bundle.get(&path);
-    let file = file.ok_or_else(|| PageError::not_found(format!("the skill has no file {path}")))?;
-    let headers = file_headers(&path, &file.data, Some(file.data.len()), &query);
-    Ok((headers, file.data.clone()).into_response())
+    let response = open_file(&visitor.api, &skill, &version, &path).await?;
+    send_content(&path, response, &query).await
 }
 
 /// Sends a file of the API with headers of our own.
@@ -104,11 +101,19 @@ async fn send_file(api: &Api, path: &str, query: &QueryFields) -> Result<Respons
     let name = about.filename.or(about.path).unwrap_or_default();
     let request = Request::get(format!("{path}/content")).body(Body::empty());
     let request = request.map_err(|_| PageError::bad_request("this is no address of a file"))?;
-    let response = api.send(request).await?;
+    send_content(&name, api.send(request).await?, query).await
+}
+
+/// Sends the content of a file with headers of our own.
+async fn send_content(
+    name: &str,
+    response: http::Response<Body>,
+    query: &QueryFields,
+) -> Result<Response, PageError> {
     let length = response.headers().get(CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
     let (head, rest) = read_head(response.into_body().into_data_stream()).await?;
-    let headers = file_headers(&name, &head, length, query);
+    let headers = file_headers(name, &head, length, query);
     let body = stream::once(async { Ok::<_, axum::Error>(head) }).chain(rest);
     Ok((headers, Body::from_stream(body)).into_response())
 }

@@ -56,11 +56,13 @@ async fn container_file(
     show(&visitor.api, &path, url).await
 }
 
-/// Stored files have a name, those in containers a path.
+/// Stored files have a name, those in containers a path; each API has its word for the size.
 #[derive(Deserialize)]
 struct ShownFile {
     filename: Option<String>,
     path: Option<String>,
+    size_bytes: Option<u64>,
+    bytes: Option<u64>,
 }
 
 async fn show(api: &Api, path: &str, url: String) -> Result<Response, PageError> {
@@ -68,17 +70,26 @@ async fn show(api: &Api, path: &str, url: String) -> Result<Response, PageError>
     let name = about.filename.or(about.path).unwrap_or_default();
     let request = Request::get(format!("{path}/content")).body(Body::empty());
     let request = request.map_err(|_| PageError::bad_request("this is no address of a file"))?;
-    let mut body = api.send(request).await?.into_body().into_data_stream();
+    let body = api.send(request).await?.into_body();
+    let (content, is_whole) = read_beginning(body).await?;
+    let preview = Preview::new(name, url, &content, is_whole);
+    Ok(html(&match about.size_bytes.or(about.bytes) {
+        Some(size) => preview.with_size(size),
+        None => preview,
+    }))
+}
+
+/// As much of a file as its preview needs, and whether that is all.
+pub(crate) async fn read_beginning(body: Body) -> Result<(BytesMut, bool), PageError> {
+    let mut body = body.into_data_stream();
     let mut content = BytesMut::new();
-    let mut is_whole = true;
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|error| PageError::internal("a file cannot be read", &error))?;
         content.extend_from_slice(&chunk);
         if content.len() > MAX_PREVIEW_BYTES {
             content.truncate(MAX_PREVIEW_BYTES);
-            is_whole = false;
-            break;
+            return Ok((content, false));
         }
     }
-    Ok(html(&Preview::new(name, url, &content, is_whole)))
+    Ok((content, true))
 }

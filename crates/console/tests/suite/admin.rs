@@ -122,6 +122,7 @@ async fn an_administrator_sees_the_keys_of_their_tenant_only() {
     let page = open(&console, &cookie, "/console/settings").await;
     assert_eq!(page.status, StatusCode::OK);
     assert!(!page.main().contains("Configuration"), "{}", page.main());
+    assert!(!page.main().contains("Installation"), "{}", page.main());
 }
 
 #[tokio::test]
@@ -223,6 +224,8 @@ async fn providers_and_settings_are_shown_to_the_operator() {
     assert!(main.contains("127.0.0.1:4141"), "{main}");
     assert!(main.contains(env!("CARGO_PKG_VERSION")), "{main}");
     assert!(main.contains("sqlite"), "{main}");
+    assert!(main.contains("SQLite and blobs, writable"), "{main}");
+    assert!(main.contains("prowess doctor"), "{main}");
 }
 
 #[tokio::test]

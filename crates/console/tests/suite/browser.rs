@@ -256,7 +256,7 @@ impl Page {
 fn providers() -> Providers {
     let script = ScriptedOptions::Text(SCRIPT.to_owned());
     Providers::new(ProvidersConfig {
-        providers: vec![ProviderConfig::new("stage", ProviderKind::Scripted(script))],
+        providers: vec![ProviderConfig::new("stage", ProviderKind::new(script))],
         models: vec![
             ModelConfig {
                 price: Some(Price {

@@ -105,3 +105,24 @@ async fn a_file_of_a_skill_is_sent_and_no_other() {
         assert_eq!(missing.status, 404, "{other}");
     }
 }
+
+#[tokio::test]
+async fn a_pdf_document_is_a_download_with_the_reason() {
+    let console = Console::start().await;
+    let document = b"%PDF-1.7\n1 0 obj <</OpenAction <</S /JavaScript /JS (app.alert(1))>>>>";
+    // Whatever it is called.
+    for name in ["report.pdf", "report.html", "report.png"] {
+        let file = upload(&console, name, document).await;
+        let preview = console.get(&format!("/console/preview/files/{file}")).await;
+        let text = preview.text();
+        assert!(text.contains("PDF documents are not shown here"), "{text}");
+        assert!(text.contains(&format!("Download {name} (70 B)")), "{text}");
+        for shown in ["<iframe", "<embed", "<object", "<img", "app.alert"] {
+            assert!(!text.contains(shown), "{text}");
+        }
+        let raw = console.get(&format!("/console/raw/files/{file}")).await;
+        assert_eq!(raw.header("content-type"), "application/octet-stream");
+        assert!(raw.header("content-disposition").starts_with("attachment"));
+        assert_sandboxed(&raw);
+    }
+}

@@ -17,4 +17,5 @@ mod playground;
 mod runs;
 mod sign_in;
 mod skills;
+mod slow_forms;
 mod upload;

@@ -38,6 +38,53 @@ async fn each_dialect_starts_a_run_that_is_watched() {
         let ended = "event: ended\ndata: completed\n\n";
         assert!(events.text().ends_with(ended), "{}", events.text());
     }
+    // The list of skills has what it was used for.
+    console.app.flush().await;
+    let page = console.get("/console/skills").await;
+    let main = page.main();
+    assert!(main.contains("<td class=\"number\">1</td>"), "{main}");
+    assert!(
+        main.contains("Tokens</th>") && main.contains("Cost</th>"),
+        "{main}"
+    );
+    let found = console.get("/console/skills?q=greet").await;
+    assert!(
+        found.main().contains("<td class=\"number\">1</td>"),
+        "{}",
+        found.main()
+    );
+}
+
+#[tokio::test]
+async fn a_run_pauses_after_the_turns_that_the_form_allows() {
+    let console = Console::start().await;
+    let skill = stored_skill(&console).await;
+    let fields = |turns: &'static str| {
+        [
+            ("model", "hero"),
+            ("dialect", "chat"),
+            ("skill", &*skill),
+            ("message", "A card"),
+            ("max_turns", turns),
+            ("temperature", "0.5"),
+        ]
+    };
+    let started = submit(&console, &fields("1")).await;
+    assert_eq!(started.status, 303, "{}", started.text());
+    let run = started.header("location");
+    let run = run.strip_prefix("/console/runs/").unwrap();
+    let events = watched(&console, run).await;
+    let ended = "event: ended\ndata: incomplete\n\n";
+    assert!(events.text().ends_with(ended), "{}", events.text());
+    // The server's own limit holds, and the form stays filled in.
+    let page = submit(&console, &fields("99")).await;
+    assert_eq!(page.status, 400, "{}", page.main());
+    let main = page.main();
+    assert!(main.contains("must be a number from 1 to 10"), "{main}");
+    assert!(
+        main.contains("value=\"99\"") && main.contains("value=\"0.5\""),
+        "{main}"
+    );
 }
 
 #[tokio::test]
@@ -95,7 +142,8 @@ async fn an_address_fills_the_form_in_and_shows_the_request_as_programs() {
     let console = Console::start().await;
     let skill = stored_skill(&console).await;
     let path = format!(
-        "/console/playground?model=hero&dialect=responses&skill={skill}@1&versions=latest&message=It%27s+me"
+        "/console/playground?model=hero&dialect=responses&skill={skill}@1&versions=latest&message=It%27s+me\
+         &max_turns=3&temperature=0.5"
     );
     let page = console.get(&path).await;
     assert_snapshot!(masked(page.main(), "run_", &skill));

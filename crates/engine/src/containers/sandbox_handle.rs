@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
-use prowess_sandbox::{Error as SandboxError, Grade, Sandbox};
+use prowess_sandbox::{Error as SandboxError, Grade, Sandbox, SandboxStatistics};
 
 use crate::error::RunError;
 
@@ -79,14 +79,23 @@ impl SandboxHandle {
     #[must_use]
     pub fn level(&self) -> &'static str {
         match self.opened.peek() {
+            _ if self.is_disabled => "off",
             None => "probing",
-            Some(Err(_)) if self.is_disabled => "off",
             Some(Err(_)) => "refused",
             Some(Ok(sandbox)) => match sandbox.host_probe().grade {
                 Grade::Strict => "strict",
                 Grade::Reduced { .. } => "reduced",
                 Grade::Refused { .. } => "refused",
             },
+        }
+    }
+
+    /// What commands did, if the sandbox is open.
+    #[must_use]
+    pub fn statistics(&self) -> Option<SandboxStatistics> {
+        match self.opened.peek() {
+            Some(Ok(sandbox)) => Some(sandbox.statistics()),
+            _ => None,
         }
     }
 

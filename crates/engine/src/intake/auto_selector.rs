@@ -1,7 +1,8 @@
 //! `auto` in a request: instead of naming skills, it opens all that its tenant has stored, or
-//! those that a filter selects. Nothing is looked up here.
+//! those that a label or a filter selects. Nothing is looked up here.
 
 use prowess_skill::declared_words;
+use prowess_store::VersionSelector;
 use prowess_wire::neutral::Map;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,6 +22,9 @@ pub(crate) struct AutoSelector {
     /// The `type` that the client uses.
     #[serde(rename = "type")]
     pub(crate) kind: String,
+    /// Only skills that have this label are open, each in the version that it points to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) label: Option<String>,
     #[serde(default)]
     pub(crate) filter: AutoFilter,
 }
@@ -29,6 +33,7 @@ impl Default for AutoSelector {
     fn default() -> Self {
         AutoSelector {
             kind: "custom".to_owned(),
+            label: None,
             filter: AutoFilter::default(),
         }
     }
@@ -48,14 +53,39 @@ pub(crate) struct AutoFilter {
 impl AutoSelector {
     /// Reads an object with the `skill_id` `auto`.
     pub(crate) fn parse(map: &Map, kind: &str, path: &str) -> Result<Self, RunError> {
-        if map.get("version").is_some_and(|version| !version.is_null()) {
-            let why = "cannot be chosen for `auto`: the newest version is used";
-            return Err(RunError::invalid_field(format!("{path}.version"), why));
-        }
         Ok(AutoSelector {
             kind: kind.to_owned(),
+            label: parse_label(map.get("version"), path)?,
             filter: AutoFilter::parse(map.get("filter"), &format!("{path}.filter"))?,
         })
+    }
+
+    /// Whether all stored skills are open.
+    pub(crate) fn opens_all(&self) -> bool {
+        self.label.is_none() && self.filter.is_empty()
+    }
+
+    /// Whether another one opens the same skills in the same versions.
+    pub(crate) fn opens_same(&self, other: &AutoSelector) -> bool {
+        self.label == other.label && self.filter == other.filter
+    }
+}
+
+/// The label in `version`. A version of its own makes no sense for skills that are not named.
+fn parse_label(version: Option<&Value>, path: &str) -> Result<Option<String>, RunError> {
+    let selector = match version {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(text)) => VersionSelector::parse(text).ok(),
+        Some(_) => None,
+    };
+    match selector {
+        Some(VersionSelector::Latest) => Ok(None),
+        Some(VersionSelector::Label(name)) => Ok(Some(name.as_str().to_owned())),
+        _ => {
+            let why = "must be `latest` or a label for `auto`: a label opens only the skills \
+                       that have it, in the versions that it points to";
+            Err(RunError::invalid_field(format!("{path}.version"), why))
+        }
     }
 }
 
@@ -148,6 +178,37 @@ fn matches(pattern: &str, name: &str) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_version_is_the_latest_or_a_label() {
+        let parse = |version: Value| {
+            let map = Map::from_iter([("version".to_owned(), version)]);
+            AutoSelector::parse(&map, "custom", "skills[0]")
+        };
+        for all in [Value::Null, json!("latest")] {
+            assert!(parse(all).unwrap().opens_all());
+        }
+        let labelled = parse(json!("production")).unwrap();
+        assert_eq!(labelled.label.as_deref(), Some("production"));
+        assert!(!labelled.opens_all() && !labelled.opens_same(&AutoSelector::default()));
+        for wrong in [
+            json!("2"),
+            json!(2),
+            json!("default"),
+            json!("skver_1"),
+            json!(""),
+        ] {
+            let message = parse(wrong.clone()).unwrap_err().to_string();
+            assert!(
+                message.starts_with("skills[0].version: must be `latest` or a label"),
+                "{wrong}: {message}"
+            );
+        }
+        // What was recorded before there were labels can be read.
+        let recorded = json!({"type": "custom", "filter": {"names": [], "tags": []}});
+        let recorded: AutoSelector = serde_json::from_value(recorded).unwrap();
+        assert_eq!(recorded, AutoSelector::default());
+    }
 
     fn parse(filter: Value) -> Result<AutoSelector, String> {
         let map = Map::from_iter([("filter".to_owned(), filter)]);

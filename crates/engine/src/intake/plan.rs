@@ -211,7 +211,7 @@ async fn route_skills(
         selector,
     };
     let recorded = container.offer.clone();
-    let recorded = recorded.filter(|offer| offer.selector.filter == finder.selector.filter);
+    let recorded = recorded.filter(|offer| offer.selector.opens_same(&finder.selector));
     let offer = recorded.unwrap_or_else(|| SkillOffer::new(finder.selector.clone()));
     let texts = user_texts(&run_request.request.messages);
     let members: Vec<Member> = resolved.local.iter().map(|s| s.member.clone()).collect();

@@ -55,6 +55,7 @@ pub(crate) async fn prepare_run(
         mut credentials,
         members: _,
         auto: _,
+        max_turns,
     } = run_request;
     let keeps_native_tool = plan.keeps_native_tool(native_skills);
     request.tools =
@@ -120,6 +121,7 @@ pub(crate) async fn prepare_run(
         offer: plan.routed.map(|routed| routed.offer),
         library,
         container: plan.container,
+        max_turns,
     })
 }
 

@@ -31,6 +31,8 @@ pub(crate) struct PreparedRun {
     pub(crate) library: Option<Arc<StoredLibrary>>,
     /// The container that the request continues in.
     pub(crate) container: RunContainer,
+    /// Turns that the request allows.
+    pub(crate) max_turns: Option<u32>,
 }
 
 /// Who the run is for, and which models answer: the same on every turn.

@@ -66,7 +66,7 @@ impl SkillFinder {
             return Ok(Vec::new());
         }
         // Some may be left out below.
-        let considered = match self.selector.filter.is_empty() {
+        let considered = match self.selector.opens_all() {
             true => limit + limit / 4 + 8,
             false => MAX_FILTERED,
         };
@@ -126,6 +126,7 @@ impl SkillFinder {
     ) -> Result<Vec<FoundSkill>, StoreError> {
         let filter = &self.selector.filter;
         let open = candidates.filter(|candidate| filter.allows_name(&candidate.name));
+        let open = self.labelled(open.collect()).await?.into_iter();
         let open: Vec<Candidate> = open.take(MAX_CANDIDATES).collect();
         let versions: Vec<&str> = open.iter().map(|c| c.version_id.as_str()).collect();
         let frontmatter = self.store.version_frontmatter(&self.tenant, &versions);
@@ -136,6 +137,28 @@ impl SkillFinder {
             is_open.then(|| FoundSkill::new(candidate, &fields))
         });
         Ok(found.collect())
+    }
+}
+
+impl SkillFinder {
+    /// Those of the candidates that have the label of the selector, in the versions that it
+    /// points to; all of them, as they are, if it has none.
+    async fn labelled(&self, candidates: Vec<Candidate>) -> Result<Vec<Candidate>, StoreError> {
+        let Some(label) = &self.selector.label else {
+            return Ok(candidates);
+        };
+        let skills: Vec<&str> = candidates.iter().map(|c| c.skill_id.as_str()).collect();
+        let versions = self.store.labelled_versions(&self.tenant, label, &skills);
+        let mut versions = versions.await?;
+        let labelled = candidates.into_iter().filter_map(|candidate| {
+            let version = versions.remove(&candidate.skill_id)?;
+            Some(Candidate {
+                version_id: version.id,
+                description: version.description,
+                ..candidate
+            })
+        });
+        Ok(labelled.collect())
     }
 }
 

@@ -378,7 +378,16 @@ mod tests {
         let twice = r#"[{"skill_id":"auto"},{"skill_id":"auto"}]"#;
         insta::assert_snapshot!(peek(ClientDialect::Messages, &body(twice)).unwrap_err(), @"container.skills[1]: `auto` is already there");
         let version = r#"[{"skill_id":"auto","version":"1"}]"#;
-        insta::assert_snapshot!(peek(ClientDialect::Messages, &body(version)).unwrap_err(), @"container.skills[0].version: cannot be chosen for `auto`: the newest version is used");
+        insta::assert_snapshot!(peek(ClientDialect::Messages, &body(version)).unwrap_err(), @"container.skills[0].version: must be `latest` or a label for `auto`: a label opens only the skills that have it, in the versions that it points to");
+        let label = r#"[{"skill_id":"auto","version":"production"}]"#;
+        let found = peek(ClientDialect::Messages, &body(label))
+            .unwrap()
+            .unwrap();
+        assert_eq!(found.auto.unwrap().label.as_deref(), Some("production"));
+        let body = r#"{"model":"m","input":"x","tools":[{"type":"shell","environment":
+            {"type":"container_auto","skills":[{"skill_id":"auto","version":"production"}]}}]}"#;
+        let found = peek(ClientDialect::Responses, body).unwrap().unwrap();
+        assert_eq!(found.auto.unwrap().label.as_deref(), Some("production"));
     }
 
     #[test]

@@ -175,7 +175,12 @@ impl StoredLibrary {
     }
 
     async fn load(&self, known: &KnownVersion) -> Result<RunSkill, StoreError> {
-        let pinned = self.pins.iter().find(|pin| pin.skill_id == known.skill_id);
+        let label = &self.finder.selector.label;
+        // A label leads past the version that the container has, unless it led to that one.
+        let is_pinned = |pin: &&SkillPin| {
+            pin.skill_id == known.skill_id && (label.is_none() || pin.label == *label)
+        };
+        let pinned = self.pins.iter().find(is_pinned);
         let version_id = pinned.map_or(&known.version_id, |pin| &pin.version_id);
         let selector = VersionSelector::Id(version_id.clone());
         let SkillFinder { store, tenant, .. } = &self.finder;
@@ -200,7 +205,7 @@ impl StoredLibrary {
             version_id: version.id.clone(),
             number: version.number,
             ordinal: version.ordinal,
-            label: None,
+            label: self.finder.selector.label.clone(),
             routed: true,
         }
     }

@@ -151,6 +151,7 @@ impl RunLoop {
             outcome,
             collected,
             duration,
+            ..
         } = done;
         let mut content = dispatch::native_content(&outcome.native, &collected.file_ids);
         for file in collected.new_files {
@@ -190,6 +191,7 @@ impl RunLoop {
             call,
             outcome,
             duration,
+            observed,
             ..
         } = done;
         self.budget
@@ -203,6 +205,7 @@ impl RunLoop {
             skill,
             output: outcome.text_content(),
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            observed: observed.clone(),
         })
         .await;
         if let (false, Some(library)) = (outcome.loaded_skills.is_empty(), &self.run.library) {

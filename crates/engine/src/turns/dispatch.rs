@@ -1,16 +1,18 @@
 //! Calls Prowess's tools: all calls of one turn at once, with pings for the client meanwhile.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
-use prowess_toolbox::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome, Toolbox};
+use prowess_toolbox::{
+    BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome, Toolbox, observe_commands,
+};
 use prowess_wire::neutral::{Block, Content, MediaSource, StreamEvent};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::events::OutputFile;
+use crate::events::{ObservedCall, OutputFile};
 use crate::model_text;
 use crate::tool_call::ToolCall;
 use crate::turns::answer_writer::AnswerWriter;
@@ -24,6 +26,9 @@ pub(crate) struct FinishedCall {
     pub(crate) duration: Duration,
     /// Its files, once they are stored.
     pub(crate) collected: CollectedOutputs,
+    /// When it was made, and what it ran; not of a call that was made by another server.
+    #[serde(skip)]
+    pub(crate) observed: Option<ObservedCall>,
 }
 
 impl FinishedCall {
@@ -33,6 +38,7 @@ impl FinishedCall {
             outcome: not_run(&call, text, error_code),
             duration: Duration::ZERO,
             collected: CollectedOutputs::default(),
+            observed: None,
             call,
         }
     }
@@ -47,18 +53,21 @@ pub(crate) async fn call_all(
     ping_interval: Duration,
 ) -> Vec<FinishedCall> {
     let running = calls.into_iter().map(|call| async move {
-        let began = Instant::now();
+        let (began, started_at) = (Instant::now(), SystemTime::now());
         let call_future = toolbox.call(&call.name, &call.input, None);
-        let outcome = match tokio::time::timeout(time_left, call_future).await {
-            Ok(outcome) => outcome,
-            Err(_) => timed_out(&call),
-        };
+        let call_future = tokio::time::timeout(time_left, call_future);
+        let (outcome, commands) = observe_commands(call_future).await;
+        let outcome = outcome.unwrap_or_else(|_| timed_out(&call));
         let duration = began.elapsed();
         FinishedCall {
             call,
             outcome,
             duration,
             collected: CollectedOutputs::default(),
+            observed: Some(ObservedCall {
+                started_at,
+                commands,
+            }),
         }
     });
     let all = join_all(running);

@@ -1,5 +1,7 @@
 //! Steps that only records and logs have: clients see by their response that they happened.
 
+use std::time::SystemTime;
+
 use prowess_wire::neutral::{Block, Content, Message, Response, Role};
 
 use crate::events::{CalledSkill, MAX_TEXT_CHARS, RunStep};
@@ -30,6 +32,7 @@ pub(super) fn turn_ended(number: u32, response: &Response) -> RunStep {
         input_tokens: response.usage.total_input(),
         output_tokens: response.usage.output_tokens,
         output: joined_text(&response.content),
+        ended_at: SystemTime::now(),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use prowess_provider::ModelOutput;
 use prowess_store::{Error as StoreError, RunState, UsageRow};
@@ -112,7 +112,7 @@ impl RunLoop {
         log.set_skills(&run.skills);
         log.costs = CostObserver::new(&run);
         Box::new(RunLoop {
-            budget: RunBudget::new(settings.limits.clone()),
+            budget: RunBudget::new(settings.limits.with_max_turns(run.max_turns)),
             writer: AnswerWriter::new(context.features, sink),
             log,
             outputs: OutputFiles::default(),
@@ -275,10 +275,14 @@ impl RunLoop {
     /// Calls the model.
     async fn call_model(&mut self) -> Result<(TurnStarted, ModelOutput), RunError> {
         fail_point("before-turn");
-        let context = &self.run.context;
+        let context = &mut self.run.context;
+        let mut span = None;
+        if context.engine.settings().spans {
+            span = context.credentials.begin_span();
+        }
         let conversation = &mut self.run.conversation;
         let request = &mut conversation.request;
-        let called = Instant::now();
+        let (called, called_at) = (Instant::now(), SystemTime::now());
         let reply = Box::pin(context.route.call(request, &context.credentials)).await?;
         let mut dropped = std::mem::take(&mut conversation.dropped);
         dropped.extend(reply.dropped);
@@ -290,6 +294,9 @@ impl RunLoop {
             dropped,
             wait_ms: u64::try_from(called.elapsed().as_millis()).unwrap_or(u64::MAX),
             failures: reply.failures,
+            decision: reply.decision,
+            called_at: Some(called_at),
+            span,
         };
         Ok((started, reply.output))
     }
@@ -304,6 +311,9 @@ impl RunLoop {
             dropped: Vec::new(),
             wait_ms: 0,
             failures: Vec::new(),
+            decision: None,
+            called_at: None,
+            span: None,
         };
         (started, ModelOutput::Response(Box::new(turn.response)))
     }
@@ -383,10 +393,10 @@ impl RunLoop {
         self.writer.write_step(step).await;
     }
 
-    /// Adds a step to the record, and to the log of a kept run.
+    /// Adds a step to the record, to the log of a kept run, and to the spans of a run.
     async fn note_step(&mut self, step: RunStep) {
         self.log.add_step(&step);
-        if self.kept.is_some() {
+        if self.kept.is_some() || self.run.context.engine.settings().spans {
             self.writer.write_step(step).await;
         }
     }

@@ -53,11 +53,13 @@ pub enum AuditAction {
     ConversationItemDelete,
     /// A stored chat completion was deleted.
     ChatCompletionDelete,
+    /// The server read its configuration again.
+    ConfigurationReload,
 }
 
 impl AuditAction {
     /// Every action.
-    pub const ALL: [AuditAction; 25] = [
+    pub const ALL: [AuditAction; 26] = [
         AuditAction::KeyCreate,
         AuditAction::KeyUpdate,
         AuditAction::KeyRotate,
@@ -83,6 +85,7 @@ impl AuditAction {
         AuditAction::ConversationDelete,
         AuditAction::ConversationItemDelete,
         AuditAction::ChatCompletionDelete,
+        AuditAction::ConfigurationReload,
     ];
 
     /// Its name: the kind of object, a dot and the verb.
@@ -113,6 +116,7 @@ impl AuditAction {
             AuditAction::ConversationDelete => "conversation.delete",
             AuditAction::ConversationItemDelete => "conversation_item.delete",
             AuditAction::ChatCompletionDelete => "chat_completion.delete",
+            AuditAction::ConfigurationReload => "configuration.reload",
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::lost_database::EarlierContent;
 
 /// The migrations, oldest first. A released migration is never changed.
-const MIGRATIONS: [Migration; 17] = [
+const MIGRATIONS: [Migration; 18] = [
     Migration {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -95,6 +95,11 @@ const MIGRATIONS: [Migration; 17] = [
     Migration {
         sqlite: include_str!("../../migrations/0017_sqlite.sql"),
         postgres: include_str!("../../migrations/0017_postgres.sql"),
+    },
+    // What one skill took.
+    Migration {
+        sqlite: include_str!("../../migrations/0018_sqlite.sql"),
+        postgres: include_str!("../../migrations/0018_postgres.sql"),
     },
 ];
 

@@ -189,6 +189,20 @@ impl Db {
         Ok(changed)
     }
 
+    /// How many connections are open, and how many of them are idle.
+    pub(crate) fn connections(&self) -> (usize, usize) {
+        match self {
+            Db::Sqlite {
+                writer, readers, ..
+            } => (
+                (writer.size() + readers.size()) as usize,
+                writer.num_idle() + readers.num_idle(),
+            ),
+            #[cfg(feature = "postgres")]
+            Db::Postgres(pool) => (pool.size() as usize, pool.num_idle()),
+        }
+    }
+
     /// Closes all connections.
     pub(crate) async fn close(&self) {
         match self {

@@ -89,6 +89,36 @@ impl Store {
     }
 }
 
+impl Store {
+    /// What some of the tenant's skills took since the beginning of a day, by id. Those that
+    /// took nothing are left out. Unlike [`Store::skill_costs`], it reads nothing of others.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn skill_costs_of(
+        &self,
+        tenant: &TenantId,
+        since: Timestamp,
+        skills: &[&str],
+    ) -> Result<Vec<SkillCost>> {
+        if skills.is_empty() {
+            return Ok(Vec::new());
+        }
+        let sql = select_sums_of(tenant, since.day_start(), skills);
+        let rows = self.db().fetch_all(sql).await?;
+        rows.iter().map(from_row).collect()
+    }
+}
+
+fn select_sums_of(tenant: &TenantId, since: Timestamp, skills: &[&str]) -> Sql {
+    push_sums(Sql::new("SELECT skill_id, MAX(skill) AS skill"))
+        .push_bind(" FROM skill_costs WHERE tenant = ", tenant.as_str())
+        .push(" AND skill_id IN ")
+        .push_list(skills.iter().copied())
+        .push_bind(" AND created_at >= ", since)
+        .push(" GROUP BY skill_id ORDER BY skill_id")
+}
+
 /// One statement, because what is written between two would be counted by one of them only.
 fn select_sums(tenant: Option<&TenantId>, since: Timestamp) -> Sql {
     let within = |sql: Sql| {
@@ -175,5 +205,23 @@ impl Timestamp {
     pub fn day_start(self) -> Timestamp {
         let micros = self.as_micros();
         Timestamp::from_micros(micros.saturating_sub(micros.rem_euclid(DAY_MICROS)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::skills::query_plan::assert_no_table_is_scanned;
+
+    #[test]
+    fn the_costs_of_a_few_skills_are_found_by_skill() {
+        let (tenant, since) = (TenantId::default_tenant(), Timestamp::from_micros(0));
+        let skills = ["skill_1", "skill_2"];
+        let steps = assert_no_table_is_scanned([select_sums_of(&tenant, since, &skills)]);
+        let by_skill = "skill_costs_by_skill (tenant=? AND skill_id=? AND created_at>?)";
+        assert!(
+            steps.iter().any(|step| step.ends_with(by_skill)),
+            "{steps:#?}"
+        );
     }
 }

@@ -7,7 +7,7 @@
 //! | `upload`, `insert` | a new skill or version: blobs first, then rows, one transaction |
 //! | `read` | get and list |
 //! | `default_version`, `latest` | the default version; which version is the latest |
-//! | `labels` | labels: names that point to a version |
+//! | `labels`, `labelled_versions` | labels: names that point to a version; the versions that one points to |
 //! | `notes` | what people say about a version |
 //! | `revoke` | revoking and restoring versions |
 //! | `frontmatter` | the frontmatter of several versions |
@@ -24,6 +24,7 @@ mod delete;
 mod frontmatter;
 mod insert;
 mod label_name;
+mod labelled_versions;
 mod labels;
 mod latest;
 mod notes;
@@ -40,6 +41,7 @@ mod upload;
 
 pub use delete::{DeletedVersion, LastVersionRule, SkillDeleteRule, VersionDeleteRule};
 pub use label_name::LabelName;
+pub use labelled_versions::LabelledVersion;
 pub use labels::LabelRecord;
 pub use overlap::SkillOverlap;
 pub use read::SkillFilter;

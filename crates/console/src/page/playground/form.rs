@@ -4,13 +4,23 @@ use axum::extract::Multipart;
 use axum::extract::multipart::Field;
 use bytes::Bytes;
 
-use super::request::{RunDialect, RunRequestForm, SkillChoice};
+use super::request::{RunDialect, RunRequestForm, SkillChoice, Temperature};
 use crate::api::PageError;
 use crate::query::Fields;
 
 /// Skills and files of a request.
 const MAX_SKILLS: usize = 20;
 const MAX_FILES: usize = 10;
+/// Fields that an address has once.
+const SINGLE_FIELDS: [&str; 7] = [
+    "model",
+    "second_model",
+    "dialect",
+    "message",
+    "max_tokens",
+    "max_turns",
+    "temperature",
+];
 
 /// The form, with the files that are to be uploaded.
 #[derive(Debug, Default)]
@@ -33,7 +43,7 @@ impl PlaygroundForm {
     /// From an address: a link to the playground that fills it in.
     pub(crate) fn from_query(query: &Fields) -> PlaygroundForm {
         let mut form = PlaygroundForm::default();
-        for name in ["model", "second_model", "dialect", "message", "max_tokens"] {
+        for name in SINGLE_FIELDS {
             form.set(name, query.get(name).unwrap_or_default());
         }
         for name in ["skill", "skills", "file"] {
@@ -89,6 +99,8 @@ impl PlaygroundForm {
             "dialect" => request.dialect = RunDialect::parse(text),
             "message" => request.message = value.replace("\r\n", "\n").trim().to_owned(),
             "max_tokens" => request.max_tokens = text.parse().ok().filter(|tokens| *tokens > 0),
+            "max_turns" => request.max_turns = text.parse().ok().filter(|turns| *turns > 0),
+            "temperature" => request.temperature = Temperature::parse(text),
             "skill" => self.add_skill(text),
             "skills" => {
                 let names = text.split(|one: char| one.is_whitespace() || one == ',');
@@ -144,7 +156,8 @@ mod tests {
     #[test]
     fn an_address_fills_the_form_in() {
         let query = b"model=m&dialect=responses&skill=skill_1@3&skills=skill_2%2C+skill_1\
-            &message=Hi%0D%0Athere&max_tokens=no&versions=latest&file=file_1";
+            &message=Hi%0D%0Athere&max_tokens=no&versions=latest&file=file_1&max_turns=3\
+            &temperature=0.50";
         let form = PlaygroundForm::from_query(&Fields::parse(query));
         let request = &form.request;
         assert_eq!(
@@ -158,6 +171,11 @@ mod tests {
         let skills: Vec<String> = request.skills.iter().map(SkillChoice::to_string).collect();
         assert_eq!(skills, ["skill_1@latest", "skill_2@latest"]);
         assert_eq!(request.files, ["file_1"]);
+        let temperature = request.temperature.as_ref().unwrap();
+        assert_eq!((request.max_turns, &*temperature.text), (Some(3), "0.50"));
+        for wrong in ["-1", "2.1", "NaN", "inf", "hot"] {
+            assert_eq!(Temperature::parse(wrong), None, "{wrong}");
+        }
         assert!(form.check().is_ok());
     }
 

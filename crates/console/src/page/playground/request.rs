@@ -6,6 +6,10 @@ use serde_json::{Map, Value, json};
 
 /// Output tokens, where a dialect requires a limit.
 const DEFAULT_MAX_TOKENS: u64 = 4096;
+/// The largest temperature that any API takes.
+const MAX_TEMPERATURE: f64 = 2.0;
+/// The header of the API with the turns after which a run pauses.
+pub(crate) const MAX_TURNS_HEADER: &str = "prowess-max-turns";
 
 /// An API in which a run can be requested.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -92,6 +96,25 @@ impl fmt::Display for SkillChoice {
     }
 }
 
+/// How much chance is in the output of a model. It is shown as it was written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Temperature {
+    pub(crate) text: String,
+    value: f64,
+}
+
+impl Temperature {
+    pub(crate) fn parse(text: &str) -> Option<Temperature> {
+        let value: f64 = text.parse().ok()?;
+        (0.0..=MAX_TEMPERATURE)
+            .contains(&value)
+            .then(|| Temperature {
+                text: text.to_owned(),
+                value,
+            })
+    }
+}
+
 /// A request, without its model.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunRequestForm {
@@ -99,6 +122,9 @@ pub(crate) struct RunRequestForm {
     pub(crate) skills: Vec<SkillChoice>,
     pub(crate) message: String,
     pub(crate) max_tokens: Option<u64>,
+    pub(crate) temperature: Option<Temperature>,
+    /// Turns after which the run pauses; `None`: as the server is configured.
+    pub(crate) max_turns: Option<u32>,
     /// Ids of stored files.
     pub(crate) files: Vec<String>,
 }
@@ -106,11 +132,14 @@ pub(crate) struct RunRequestForm {
 impl RunRequestForm {
     /// The body of the request.
     pub(crate) fn body(&self, model: &str) -> Map<String, Value> {
-        let body = match self.dialect {
+        let mut body = match self.dialect {
             RunDialect::Messages => self.messages_body(model),
             RunDialect::Chat => self.chat_body(model),
             RunDialect::Responses => self.responses_body(model),
         };
+        if let Some(temperature) = &self.temperature {
+            insert(&mut body, "temperature", temperature.value.into());
+        }
         match body {
             Value::Object(body) => body,
             _ => Map::new(),

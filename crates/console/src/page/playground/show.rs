@@ -28,6 +28,8 @@ struct PlaygroundPage {
     layout: Layout,
     form: PlaygroundForm,
     max_tokens: String,
+    max_turns: String,
+    temperature: String,
     dialects: Vec<DialectChoice>,
     skills: Vec<ListedSkill>,
     /// Chosen skills that are not among the listed ones.
@@ -114,10 +116,9 @@ pub(crate) async fn playground_page(
     let models = models.into_iter().map(|model| model.id);
     let page = PlaygroundPage {
         layout: Layout::new(visitor, "Playground", Nav::Playground),
-        max_tokens: form
-            .request
-            .max_tokens
-            .map_or_else(String::new, |tokens| tokens.to_string()),
+        max_tokens: shown(form.request.max_tokens),
+        max_turns: shown(form.request.max_turns),
+        temperature: shown(form.request.temperature.as_ref().map(|it| &it.text)),
         dialects: RunDialect::ALL.into_iter().map(dialect).collect(),
         skills: listed.collect(),
         other_skills: other.join(" "),
@@ -127,6 +128,11 @@ pub(crate) async fn playground_page(
         form,
     };
     html_with_status(status, &page)
+}
+
+/// What a field has; empty if nothing is chosen.
+fn shown(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
 }
 
 /// A list to choose from; without it, names can still be written.

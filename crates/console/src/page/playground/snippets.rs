@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::request::{RunDialect, RunRequestForm};
+use super::request::{MAX_TURNS_HEADER, RunDialect, RunRequestForm};
 use crate::layout::quote;
 
 /// The same request, three times.
@@ -26,18 +26,21 @@ impl Snippets {
     pub(crate) fn new(request: &RunRequestForm, model: &str, server: SnippetServer<'_>) -> Self {
         let body = request.body(model);
         Snippets {
-            curl: curl(request.dialect, &body, server),
-            python: python(request.dialect, &body, server),
-            typescript: typescript(request.dialect, &body, server),
+            curl: curl(request, &body, server),
+            python: python(request, &body, server),
+            typescript: typescript(request, &body, server),
         }
     }
 }
 
-fn curl(dialect: RunDialect, body: &Map<String, Value>, server: SnippetServer<'_>) -> String {
-    let url = quote(&format!("{}{}", server.base_url, dialect.path()));
+fn curl(request: &RunRequestForm, body: &Map<String, Value>, server: SnippetServer<'_>) -> String {
+    let url = quote(&format!("{}{}", server.base_url, request.dialect.path()));
     let mut command = format!("curl {url} \\\n  -H 'content-type: application/json' \\\n");
     if server.needs_key {
         command.push_str("  -H \"x-api-key: $PROWESS_API_KEY\" \\\n");
+    }
+    if let Some(turns) = request.max_turns {
+        command.push_str(&format!("  -H '{MAX_TURNS_HEADER}: {turns}' \\\n"));
     }
     let body = serde_json::to_string_pretty(body).unwrap_or_default();
     command.push_str("  -d ");
@@ -55,7 +58,12 @@ fn sdk_url(dialect: RunDialect, server: SnippetServer<'_>) -> String {
     Value::from(url).to_string()
 }
 
-fn python(dialect: RunDialect, body: &Map<String, Value>, server: SnippetServer<'_>) -> String {
+fn python(
+    request: &RunRequestForm,
+    body: &Map<String, Value>,
+    server: SnippetServer<'_>,
+) -> String {
+    let dialect = request.dialect;
     let (module, class) = match dialect {
         RunDialect::Messages => ("anthropic", "Anthropic"),
         RunDialect::Chat | RunDialect::Responses => ("openai", "OpenAI"),
@@ -86,6 +94,11 @@ fn python(dialect: RunDialect, body: &Map<String, Value>, server: SnippetServer<
             program.push_str(&format!("    {name}={value},\n"));
         }
     }
+    if let Some(turns) = request.max_turns {
+        program.push_str(&format!(
+            "    extra_headers={{\"{MAX_TURNS_HEADER}\": \"{turns}\"}},\n"
+        ));
+    }
     program.push_str(&format!(")\nprint({read})\n"));
     program
 }
@@ -114,7 +127,12 @@ fn python_literal(value: &Value, depth: usize) -> String {
     }
 }
 
-fn typescript(dialect: RunDialect, body: &Map<String, Value>, server: SnippetServer<'_>) -> String {
+fn typescript(
+    form: &RunRequestForm,
+    body: &Map<String, Value>,
+    server: SnippetServer<'_>,
+) -> String {
+    let dialect = form.dialect;
     let (class, package) = match dialect {
         RunDialect::Messages => ("Anthropic", "@anthropic-ai/sdk"),
         RunDialect::Chat | RunDialect::Responses => ("OpenAI", "openai"),
@@ -147,10 +165,14 @@ fn typescript(dialect: RunDialect, body: &Map<String, Value>, server: SnippetSer
             "request".to_owned(),
         ),
     };
+    let options = match form.max_turns {
+        Some(turns) => format!(", {{ headers: {{ \"{MAX_TURNS_HEADER}\": \"{turns}\" }} }}"),
+        None => String::new(),
+    };
     format!(
         "import {class} from \"{package}\";\n\n\
          const client = new {class}({{ baseURL: {url}, apiKey: {key} }});\n\
-         {request}const response = await client.{call}({argument});\n\
+         {request}const response = await client.{call}({argument}{options});\n\
          console.log({read});\n"
     )
 }
@@ -158,7 +180,7 @@ fn typescript(dialect: RunDialect, body: &Map<String, Value>, server: SnippetSer
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::playground::request::SkillChoice;
+    use crate::page::playground::request::{SkillChoice, Temperature};
 
     const SERVER: SnippetServer<'_> = SnippetServer {
         base_url: "http://127.0.0.1:4141",
@@ -171,6 +193,8 @@ mod tests {
             skills: vec![SkillChoice::parse("skill_1@production").unwrap()],
             message: "It's \"mine\" $(id) `x`\nüñ\u{1}".to_owned(),
             max_tokens: Some(100),
+            temperature: Temperature::parse("0.5"),
+            max_turns: Some(3),
             files: match dialect {
                 RunDialect::Chat => Vec::new(),
                 _ => vec!["file_1".to_owned()],

@@ -9,7 +9,7 @@ use http::{HeaderName, Request};
 use serde_json::Value;
 
 use super::form::PlaygroundForm;
-use super::request::RunRequestForm;
+use super::request::{MAX_TURNS_HEADER, RunRequestForm};
 use super::show::playground_page;
 use super::upload::upload;
 use crate::api::{Api, PageError};
@@ -61,10 +61,13 @@ async fn start_runs(api: &Api, form: &mut PlaygroundForm) -> Result<String, Page
 /// Starts a run that goes on without us, and returns its id.
 async fn start_run(api: &Api, request: &RunRequestForm, model: &str) -> Result<String, PageError> {
     let body = Value::Object(request.body(model)).to_string();
-    let request = Request::post(request.dialect.path())
+    let mut sent = Request::post(request.dialect.path())
         .header(CONTENT_TYPE, "application/json")
-        .header(KEEP, "background")
-        .body(Body::from(body));
+        .header(KEEP, "background");
+    if let Some(turns) = request.max_turns {
+        sent = sent.header(MAX_TURNS_HEADER, turns);
+    }
+    let request = sent.body(Body::from(body));
     let request = request.map_err(|error| PageError::internal("a run cannot be made", &error))?;
     let response = api.send(request).await?;
     let run = response.headers().get(RUN);

@@ -1,5 +1,7 @@
 //! `/console/settings`: the server as it is: version, state of its parts, and for the operator
-//! the configuration as it was read, with secrets hidden.
+//! the checks of `prowess doctor` and the configuration as it was read, with secrets hidden.
+
+mod doctor;
 
 use askama::Template;
 use axum::Router;
@@ -7,6 +9,7 @@ use axum::response::Response;
 use axum::routing::get;
 use serde_json::Value;
 
+use self::doctor::DoctorPart;
 use crate::api::PageError;
 use crate::format::text;
 use crate::layout::{Layout, Nav};
@@ -27,6 +30,7 @@ struct SettingsPage {
     version: &'static str,
     checks: Vec<Check>,
     /// For the operator.
+    doctor: Option<Vec<DoctorPart>>,
     database: Option<String>,
     sections: Vec<Section>,
     scopes: Vec<String>,
@@ -50,16 +54,24 @@ async fn show(visitor: Visitor) -> Result<Response, PageError> {
     let mut page = SettingsPage {
         layout: Layout::new(&visitor, "Settings", Nav::Settings),
         version: env!("CARGO_PKG_VERSION"),
-        checks: checks(&visitor).await?,
+        checks: Vec::new(),
+        doctor: None,
         database: None,
         sections: Vec::new(),
         scopes: visitor.scopes.clone(),
     };
     if visitor.is_operator {
-        let answer: Value = visitor.api.get(CONFIGURATION).await?;
+        let (answer, parts) = tokio::join!(
+            visitor.api.get::<Value>(CONFIGURATION),
+            doctor::load(&visitor.api)
+        );
+        let answer = answer?;
+        page.doctor = Some(parts?);
         page.database = Some(text(&answer, "database"));
         page.sections = sections(answer.get("settings"));
         page.layout = page.layout.with_curl(CONFIGURATION);
+    } else {
+        page.checks = checks(&visitor).await?;
     }
     Ok(html(&page))
 }

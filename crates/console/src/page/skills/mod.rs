@@ -1,6 +1,7 @@
 //! `/console/skills`: all skills, newest first, or those that fit some words, best first.
 
 mod row;
+mod usage;
 
 use askama::Template;
 use axum::Router;
@@ -43,6 +44,10 @@ struct SkillRows {
     next: Option<String>,
     /// Whether this is not the first page.
     is_later: bool,
+    /// Which columns of usage there are.
+    has_runs: bool,
+    has_costs: bool,
+    days: &'static str,
 }
 
 async fn list(
@@ -63,7 +68,8 @@ async fn list(
     };
     let found: Value = visitor.api.get(&path).await?;
     let skills = found.get("data").and_then(Value::as_array);
-    let skills: Vec<SkillRow> = skills.into_iter().flatten().map(SkillRow::read).collect();
+    let mut skills: Vec<SkillRow> = skills.into_iter().flatten().map(SkillRow::read).collect();
+    let (has_runs, has_costs) = usage::add_usage(&visitor, &mut skills).await?;
     let has_more = found.get("has_more").and_then(Value::as_bool);
     let last = skills.last().filter(|_| has_more == Some(true));
     let rows = SkillRows {
@@ -71,6 +77,9 @@ async fn list(
         next: last.map(|last| with_query("/console/skills", &[("after", Some(&last.id))])),
         skills,
         is_later: after.is_some(),
+        has_runs,
+        has_costs,
+        days: usage::DAYS,
     };
     if headers.contains_key(HX_REQUEST) {
         return Ok(html(&rows));

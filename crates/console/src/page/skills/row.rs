@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::format::{Moment, shorten, text};
+use crate::format::{Moment, count, money, shorten, text};
 use crate::query::segment;
 
 /// Characters of a description that are shown.
@@ -21,6 +21,8 @@ pub(super) struct SkillRow {
     pub(super) created: Option<Moment>,
     /// Words of the search that it has.
     pub(super) matched: Vec<String>,
+    /// What it was used for lately; none if no run had it.
+    pub(super) usage: Option<RowUsage>,
 }
 
 impl SkillRow {
@@ -47,6 +49,29 @@ impl SkillRow {
             labels: names("labels", "name"),
             created: Moment::from_json(value.get("created_at")),
             matched: names("matched", "word"),
+            usage: None,
+        }
+    }
+}
+
+/// What one skill was used for.
+#[derive(Debug, Default)]
+pub(super) struct RowUsage {
+    /// Runs that loaded it.
+    pub(super) runs: String,
+    /// Tokens in and out, and cost, for those who may see them.
+    pub(super) tokens: String,
+    pub(super) cost: String,
+}
+
+impl RowUsage {
+    pub(super) fn read(value: &Value) -> RowUsage {
+        let number = |name: &str| value.get(name).and_then(Value::as_u64).unwrap_or(0);
+        let cost = value.get("cost").and_then(Value::as_f64);
+        RowUsage {
+            runs: count(number("runs_loaded")),
+            tokens: count(number("input_tokens").saturating_add(number("output_tokens"))),
+            cost: money(cost.unwrap_or_default()),
         }
     }
 }

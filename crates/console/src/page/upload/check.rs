@@ -76,7 +76,7 @@ async fn check_one(
     group: FileGroup,
     target: Option<&str>,
 ) -> Result<CheckedSkill, PageError> {
-    let limits = state.server.skill_limits().clone();
+    let limits = state.server.skill_limits();
     let work = tokio::task::spawn_blocking(move || check_blocking(group, limits));
     let (mut checked, passed) = work.await.map_err(|error| failed(&error))?;
     let Some(passed) = passed else {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::app::App;
 use crate::auth::Principal;
 use crate::error::HttpError;
+use crate::render::rfc3339;
 
 pub(super) async fn get(
     State(app): State<App>,
@@ -22,6 +23,8 @@ pub(super) async fn get(
         "type": "configuration",
         "version": env!("CARGO_PKG_VERSION"),
         "database": database,
+        "generation": app.generation(),
+        "read_at": rfc3339(app.read_at()),
         "settings": app.settings().configuration,
     })))
 }

@@ -6,8 +6,10 @@
 
 mod audit;
 mod configuration;
+mod doctor;
 mod keys;
 mod providers;
+mod reload;
 mod tenants;
 
 use axum::extract::DefaultBodyLimit;
@@ -113,11 +115,31 @@ pub(super) static ROUTES: &[RouteRow] = &[
     ),
     row(
         RouteMethod::Get,
+        "/admin/doctor",
+        |method, _| on(method, doctor::get),
+        Operation::new(
+            "Check the installation, as `prowess doctor` does",
+            Object("DoctorReport"),
+        ),
+        WHOLE_SERVER,
+    ),
+    row(
+        RouteMethod::Get,
         "/admin/configuration",
         |method, _| on(method, configuration::get),
         Operation::new(
             "The configuration as read, with secrets hidden",
             Object("Configuration"),
+        ),
+        WHOLE_SERVER,
+    ),
+    row(
+        RouteMethod::Post,
+        "/admin/reload",
+        |method, _| with_small_body(on(method, reload::reload)),
+        Operation::new(
+            "Read the configuration again, for all requests that begin from now on",
+            Object("ConfigurationReload"),
         ),
         WHOLE_SERVER,
     ),

@@ -257,6 +257,29 @@ pub(super) static ROUTES: &[RouteRow] = &[
         Operations::both(Operation::new("Download its files", ZIP)),
         NAMES_VERSION,
     ),
+    row(
+        RouteMethod::Get,
+        "/skills/{skill}/versions/{version}/files",
+        |method, setup| divertible(on(method, versions::files::files), setup),
+        Operations::both(Operation::new(
+            "List its files, with sizes and digests",
+            OperationResponse::Json,
+        )),
+        NAMES_VERSION,
+    ),
+    row(
+        RouteMethod::Get,
+        "/skills/{skill}/versions/{version}/file",
+        |method, setup| divertible(on(method, versions::file::file), setup),
+        Operations::both(
+            Operation::new(
+                "Download one of its files",
+                OperationResponse::Bytes("application/octet-stream"),
+            )
+            .query(query::SKILL_FILE),
+        ),
+        NAMES_VERSION,
+    ),
 ];
 
 const LIST: Operation = Operation::new("List or search skills", Object("SkillList"));

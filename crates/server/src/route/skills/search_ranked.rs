@@ -4,7 +4,7 @@
 use axum::Json;
 use axum::extract::State;
 use prowess_skill::disclose::{ROUTED_LINE_BYTES, catalogue_line};
-use prowess_store::{MatchedWord, RoutedSkill, SortOrder};
+use prowess_store::{MatchedWord, RoutedSkill};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -22,7 +22,7 @@ pub(crate) async fn search_ranked(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::ReadSkills)?;
-    let limit = page::parse_anthropic(&query, SortOrder::Descending)?.limit;
+    let limit = page::parse_filled_limit(&query)?;
     let task = query.all("query").next().unwrap_or_default();
     let engine = app.engine();
     let routed = engine

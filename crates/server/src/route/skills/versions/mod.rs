@@ -3,6 +3,8 @@
 pub(super) mod content;
 pub(super) mod create;
 pub(super) mod delete;
+pub(super) mod file;
+pub(super) mod files;
 pub(super) mod get;
 pub(super) mod list;
 pub(super) mod restore;
