@@ -1,5 +1,8 @@
 //! `cargo xtask ci`
 
+use std::fs;
+use std::process::Command;
+
 use crate::run::{self, cargo, succeeds};
 use crate::setup::Installation;
 use crate::test;
@@ -7,6 +10,7 @@ use crate::test;
 /// Quick checks first, so that a small mistake is reported soon.
 pub(crate) fn run() -> anyhow::Result<()> {
     run::run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    check_format_of_collected_files()?;
     let installation = Installation::start()?;
     let clippy = [
         "clippy",
@@ -43,6 +47,22 @@ pub(crate) fn run() -> anyhow::Result<()> {
     advisories()?;
     installation.finish()?;
     test::run_installed(None)
+}
+
+/// `cargo fmt` finds files by `mod` lines; those of the kinds of providers are written by a build
+/// script.
+fn check_format_of_collected_files() -> anyhow::Result<()> {
+    let mut rustfmt = Command::new("rustfmt");
+    rustfmt.args(["--edition", "2024", "--check"]);
+    for folder in ["crates/provider/src/kinds", "crates/provider/tests/kinds"] {
+        for entry in fs::read_dir(run::root().join(folder))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                rustfmt.arg(path);
+            }
+        }
+    }
+    run::run(&mut rustfmt)
 }
 
 /// Known vulnerabilities of dependencies. Licences, duplicates and sources need neither

@@ -3,12 +3,13 @@
 use crate::run::{self, command, root, succeeds};
 
 /// Every fuzz target of the package in `fuzz/`.
-const ALL: [&str; 10] = [
+const ALL: [&str; 11] = [
     "zip",
     "tar_gz",
     "frontmatter",
     "egress_head",
     "client_hello",
+    "form",
     "sse",
     "aws_frames",
     "request",

@@ -11,7 +11,9 @@ mod chromium;
 mod ci;
 mod dist;
 mod fuzz;
+mod known_models;
 mod needs;
+mod prometheus;
 mod run;
 mod setup;
 mod test;
@@ -35,6 +37,8 @@ enum Task {
     Fuzz(fuzz::Args),
     /// Make what people install: Debian package, archive, wheel, npm packages, container image
     Dist(dist::Args),
+    /// Rewrite the table of known models from a price list
+    KnownModels(known_models::Args),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -44,5 +48,6 @@ fn main() -> anyhow::Result<()> {
         Task::Bench(args) => bench::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
         Task::Dist(args) => dist::run(&args),
+        Task::KnownModels(args) => known_models::run(&args),
     }
 }

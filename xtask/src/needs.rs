@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::run::command;
 use crate::setup::Step::{
     self, Aider, Artefacts, BareRoot, Browser, Docker, Image, NodeAgents, NodeClients, NodeMcp,
-    PythonClient, Reference, Wheels,
+    Prometheus, PythonClient, Reference, Wheels,
 };
 use crate::test_build;
 
@@ -133,6 +133,7 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
             PythonClient("google-genai"),
         ],
     ),
+    ("cli", "runs", &[Prometheus]),
     ("sandbox", "suite", &[Docker]),
     ("store", "suite", &[Reference]),
     (

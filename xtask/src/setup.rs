@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use anyhow::{Context, bail};
 
 use crate::run::{command, root, run, succeeds, target};
-use crate::{bare_root, chromium, dist, test_artefacts, test_build, wheels};
+use crate::{bare_root, chromium, dist, prometheus, test_artefacts, test_build, wheels};
 
 /// Python clients that are tested, each in its own environment: vendors' SDKs in old and
 /// new versions, another gateway, a command line, an MCP SDK, agent frameworks and an API
@@ -45,6 +45,8 @@ pub(crate) enum Step {
     Docker,
     /// A browser and its driver, and rules for accessible pages
     Browser,
+    /// A Prometheus that scrapes a server
+    Prometheus,
     /// What people install, made of the tests' own binary, and programs that check it
     Artefacts,
     /// A Debian without compilers, to install artefacts in
@@ -80,6 +82,7 @@ impl Step {
                 node_packages("tests/console", "sdk/console")?;
                 chromium::install()
             }
+            Step::Prometheus => prometheus::install(),
             Step::Artefacts => test_artefacts::make(),
             Step::BareRoot => bare_root::install(),
             Step::Image => {
@@ -110,6 +113,7 @@ impl Installation {
         let others = [
             Step::Docker,
             Step::Browser,
+            Step::Prometheus,
             Step::Reference,
             Step::Aider,
             Step::NodeClients,

@@ -21,7 +21,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("prowess-source", &["prowess-skill"]),
     ("prowess-client", &["prowess-skill"]),
     ("prowess-store", &["prowess-ranking", "prowess-skill"]),
-    ("prowess-provider", &["prowess-wire"]),
+    ("prowess-cloud", &[]),
+    ("prowess-provider", &["prowess-cloud", "prowess-wire"]),
     ("prowess-sandbox", &["prowess-launcher", "prowess-skill"]),
     (
         "prowess-toolbox",

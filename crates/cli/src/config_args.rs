@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use prowess::config::reload::ConfigSource;
 use prowess::config::{Config, ConfigOverrides};
 
 use crate::paths;
@@ -20,14 +21,23 @@ pub(crate) struct ConfigArgs {
 impl ConfigArgs {
     /// Loads and checks the configuration.
     pub(crate) fn load(&self, listen: Option<String>) -> anyhow::Result<Config> {
+        let overrides = self.overrides(listen);
+        Ok(Config::load(self.config.as_deref(), &overrides)?)
+    }
+
+    /// Where the configuration is read from, to read it more than once.
+    pub(crate) fn source(&self, listen: Option<String>) -> ConfigSource {
+        ConfigSource::new(self.config.clone(), self.overrides(listen))
+    }
+
+    fn overrides(&self, listen: Option<String>) -> ConfigOverrides {
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         let in_file = || set("PROWESS_MASTER_KEY_FILE").map(|path| format!("file:{path}"));
-        let overrides = ConfigOverrides {
+        ConfigOverrides {
             listen,
             data_dir: self.data_dir.clone(),
             store_url: set("PROWESS_STORE_URL"),
             master_key: set("PROWESS_MASTER_KEY").or_else(in_file),
-        };
-        Ok(Config::load(self.config.as_deref(), &overrides)?)
+        }
     }
 }

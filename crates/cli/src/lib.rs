@@ -13,6 +13,7 @@
 //! | `tools`, `call` | `prowess tools`, `prowess call` |
 //! | `mcp` | `prowess mcp` |
 //! | `serve` | `prowess serve` |
+//! | `models` | `prowess models` |
 //! | `usage`, `usage_by_skill` | `prowess usage`, on the store itself |
 //! | `keys`, `audit` | `prowess keys …`, `prowess audit`, on the store itself or on a server |
 //! | `runs` | `prowess runs …`, on the store itself or on a server |
@@ -45,6 +46,7 @@ mod log_writer;
 mod logging;
 mod man;
 mod mcp;
+mod models;
 mod output;
 mod paths;
 mod progress;
@@ -140,6 +142,8 @@ enum Command {
     /// Check a configuration, print its schema, or import one from LiteLLM
     #[command(subcommand)]
     Config(config::Command),
+    /// Show known models, their limits and prices
+    Models(models::Args),
     /// Show model usage and cost
     Usage(usage::Args),
     /// Run commands in the sandbox, without a server
@@ -225,6 +229,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Runs(args) => runs::run(&args),
         Command::Batches(args) => batches::run(&args),
         Command::Config(command) => config::run(&command),
+        Command::Models(args) => models::run(&args),
         Command::Usage(args) => usage::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

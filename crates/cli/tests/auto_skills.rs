@@ -52,7 +52,7 @@ struct TestServer {
 
 impl TestServer {
     async fn start() -> TestServer {
-        let script = ProviderKind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
+        let script = ProviderKind::new(ScriptedOptions::Text(SCRIPT.to_owned()));
         TestServer::start_with(ProviderConfig::new("stage", script), OTHERS).await
     }
 
@@ -228,7 +228,7 @@ async fn the_prompt_stays_the_same_while_a_conversation_goes_on() {
         shared.lock().unwrap().push(request.clone());
         answer(&request)
     });
-    let kind = ProviderKind::OpenAi(OpenAiOptions {
+    let kind = ProviderKind::new(OpenAiOptions {
         responses: Some(false),
     });
     let provider = ProviderConfig::new("stage", kind)

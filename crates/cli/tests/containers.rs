@@ -39,7 +39,7 @@ impl TestServer {
     }
 
     async fn start_with(change: impl FnOnce(&mut SandboxSettings) + Send + 'static) -> TestServer {
-        let script = ProviderKind::Scripted(ScriptedOptions::Text(SCRIPT.to_owned()));
+        let script = ProviderKind::new(ScriptedOptions::Text(SCRIPT.to_owned()));
         let prowess = Prowess::builder()
             .provider(ProviderConfig::new("stage", script))
             .sandbox(move |settings| {

@@ -27,9 +27,11 @@ use markdown::{ADDRESS, FencedBlock, blocks, read_page, repository, search_path}
 use server::TestServer;
 
 /// Pages whose blocks run against the server that they start.
-const SERVING_PAGES: [&str; 15] = [
+const SERVING_PAGES: [&str; 17] = [
     "guide.md",
     "gateway.md",
+    "models.md",
+    "routing-models.md",
     "skills.md",
     "from-litellm.md",
     "from-anthropic-and-openai.md",
@@ -47,13 +49,18 @@ const SERVING_PAGES: [&str; 15] = [
 
 /// Pages that start no server, and the languages of their blocks that tests of this file
 /// use.
-const OTHER_PAGES: [(&str, &[&str]); 8] = [
+const OTHER_PAGES: [(&str, &[&str]); 12] = [
     // Their commands run in `xtask/tests/dist`.
     ("install.md", &["sh"]),
     ("containers.md", &["sh", "toml"]),
     ("tools.md", &["python"]),
     ("frontmatter.md", &["yaml"]),
     ("operations.md", &["toml"]),
+    // Its metrics are compared in `observability/mod.rs`.
+    ("observability.md", &["toml"]),
+    ("configuration.md", &["toml"]),
+    ("clouds.md", &["toml"]),
+    ("providers.md", &["toml"]),
     // Its commands run in `runtimes/mod.rs`.
     ("runtimes.md", &["toml", "sh"]),
     ("conformance.md", &[]),
@@ -268,6 +275,16 @@ fn the_guide_runs() {
 #[test]
 fn the_page_about_the_gateway_runs() {
     Page::run("gateway.md");
+}
+
+#[test]
+fn the_page_about_deployments_runs() {
+    Page::run("routing-models.md");
+}
+
+#[test]
+fn the_page_about_known_models_runs() {
+    Page::run("models.md");
 }
 
 #[test]

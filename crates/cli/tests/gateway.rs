@@ -7,6 +7,8 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod imported;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;

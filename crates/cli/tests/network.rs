@@ -170,7 +170,7 @@ impl Place {
     async fn open_with(script: &str, server: SocketAddr, ca_file: Option<&Path>) -> Place {
         let world = Arc::new(World(server));
         let ca_file = ca_file.map(Path::to_owned);
-        let script = ProviderKind::Scripted(ScriptedOptions::Text(script.to_owned()));
+        let script = ProviderKind::new(ScriptedOptions::Text(script.to_owned()));
         let runs = RunSettings {
             domains: ["good.test", "*.good.test", "also.test"]
                 .map(|rule| rule.parse().unwrap())

@@ -11,8 +11,11 @@ mod command_output;
 mod scripted;
 mod server;
 
+use std::fs::Permissions;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Command, Stdio};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use command_output::shown;
 use insta::assert_snapshot;
@@ -283,8 +286,9 @@ fn the_demo_makes_a_gif_over_real_http_and_ends_where_nobody_watches() {
 fn the_demo_s_server_stays_and_what_it_suggests_works() {
     let workdir = Workdir::new();
     let mut child = workdir
-        .command(&["demo", "--reduced", "--keep"])
+        .command(&["demo", "--reduced", "--keep", "--open"])
         .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -325,6 +329,104 @@ fn the_demo_s_server_stays_and_what_it_suggests_works() {
     assert!(child.wait().unwrap().success());
     let mut rest = String::new();
     lines.read_to_string(&mut rest).unwrap();
+    assert!(!rest.contains("[y/N]"), "{rest}");
+    let mut remarks = String::new();
+    let stderr = child.stderr.take().unwrap();
+    BufReader::new(stderr).read_to_string(&mut remarks).unwrap();
+    let remark = "no browser is opened: this is not a terminal";
+    assert!(remarks.contains(remark), "{remarks}");
+}
+
+/// The demo on a terminal of its own, where `xdg-open` writes down what it is to open.
+struct DemoTerminal {
+    child: Child,
+    shown: ChildStdout,
+    text: String,
+    opened: PathBuf,
+    _workdir: Workdir,
+}
+
+impl DemoTerminal {
+    fn start(args: &str) -> DemoTerminal {
+        let workdir = Workdir::new();
+        let folder = workdir.dir.path();
+        let opened = folder.join("opened");
+        let made = Command::new("mkfifo").arg(&opened).status().unwrap();
+        assert!(made.success());
+        let opener = folder.join("xdg-open");
+        let program = format!("#!/bin/sh\nprintf %s \"$1\" > '{}'\n", opened.display());
+        std::fs::write(&opener, program).unwrap();
+        std::fs::set_permissions(&opener, Permissions::from_mode(0o755)).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let prowess = env!("CARGO_BIN_EXE_prowess");
+        let mut child = Command::new("script")
+            .args(["-qec", &format!("exec '{prowess}' demo --reduced {args}")])
+            .arg("/dev/null")
+            .env("PATH", format!("{}:{path}", folder.display()))
+            .env("XDG_DATA_HOME", folder.join("data"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .current_dir(folder)
+            .spawn()
+            .unwrap();
+        DemoTerminal {
+            shown: child.stdout.take().unwrap(),
+            child,
+            text: String::new(),
+            opened,
+            _workdir: workdir,
+        }
+    }
+
+    /// Reads until the terminal shows a text.
+    fn wait_for(&mut self, text: &str) {
+        let mut buffer = [0; 4096];
+        while !self.text.contains(text) {
+            let count = self.shown.read(&mut buffer).unwrap();
+            assert_ne!(count, 0, "{text}: {}", self.text);
+            let more = String::from_utf8_lossy(buffer.get(..count).unwrap());
+            self.text.push_str(&more);
+        }
+    }
+
+    fn write(&mut self, keys: &[u8]) {
+        let stdin = self.child.stdin.as_mut().unwrap();
+        stdin.write_all(keys).unwrap();
+        stdin.flush().unwrap();
+    }
+
+    /// Presses Ctrl-C; returns what the terminal showed.
+    fn stop(mut self) -> String {
+        self.write(b"\x03");
+        let mut rest = Vec::new();
+        self.shown.read_to_end(&mut rest).unwrap();
+        assert!(self.child.wait().unwrap().success(), "{}", self.text);
+        self.text.push_str(&String::from_utf8_lossy(&rest));
+        self.text.clone()
+    }
+}
+
+#[test]
+fn on_a_terminal_the_demo_offers_to_open_the_console() {
+    for (args, answer) in [("", Some(&b"yes\n"[..])), ("--open", None)] {
+        let mut demo = DemoTerminal::start(args);
+        demo.wait_for("Press Ctrl-C");
+        if let Some(answer) = answer {
+            demo.wait_for("Open the console in a browser? [y/N]");
+            demo.write(answer);
+        }
+        demo.wait_for("opening http://127.0.0.1:");
+        let url = std::fs::read_to_string(&demo.opened).unwrap();
+        assert!(url.contains("/console/runs/run_"), "{url}");
+        let text = demo.stop();
+        assert_eq!(text.contains("[y/N]"), answer.is_some(), "{text}");
+    }
+    let mut demo = DemoTerminal::start("");
+    demo.wait_for("[y/N]");
+    // The default is no.
+    demo.write(b"\n");
+    let text = demo.stop();
+    assert!(!text.contains("opening http"), "{text}");
 }
 
 /// The commands below `Next`.

@@ -8,6 +8,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod observability;
 mod server;
 
 use std::path::Path;

@@ -1,23 +1,29 @@
-//! State shared by all requests.
+//! State shared by all requests: what lasts as long as the server, and what one reading of the
+//! configuration gave.
 //!
-//! What routes keep here stands in files that do not import this one. The HTTP service with
-//! all routes is made in `http_service`.
+//! A request takes the current configuration once ([`App::current`]) and keeps it until it ends,
+//! whatever is reloaded meanwhile. What routes keep here stands in files that do not import this
+//! one. The HTTP service with all routes is made in `http_service`; `reload` reads the
+//! configuration again.
 
 use std::sync::Arc;
 
 use prowess_engine::Engine;
 use prowess_provider::{AnthropicSkills, Env};
-use prowess_store::Store;
-use tokio::sync::Notify;
+use prowess_store::{Store, Timestamp};
+use tokio::sync::{Notify, watch};
 
 use crate::audit::refusal_budget::RefusalBudget;
 use crate::auth::key_activity::KeyActivity;
 use crate::bodies::BodyBudget;
 use crate::context::Metrics;
+use crate::doctor::{InstallationChecks, InstallationChecksSlot};
 use crate::form::transfers::Transfers;
 use crate::kept_runs::local_runs::LocalRuns;
 use crate::limits::KeyRateLimits;
 use crate::meter::ledger::UsageLedger;
+use crate::reload::config_reader::Reloads;
+use crate::reload::live_value::LiveValue;
 use crate::route::discovery::archive_digests::ArchiveDigests;
 use crate::route::gateway::socket::memory::SocketMemories;
 use crate::route::gateway::socket::open_sockets::OpenSockets;
@@ -27,22 +33,36 @@ use crate::settings::ServerSettings;
 use crate::telemetry::Telemetry;
 use crate::tenant_requests::TenantRequests;
 
-/// The server state. Cheap to clone; clones share everything.
+/// The server state, as one reading of the configuration made it. Cheap to clone; clones share
+/// everything.
 #[derive(Clone)]
-pub struct App(Arc<AppState>);
+pub struct App {
+    state: Arc<AppState>,
+    /// The state as the latest reading made it. Not part of the state, which would keep itself.
+    live: Arc<LiveValue<AppState>>,
+}
 
+/// What one reading of the configuration gave.
 struct AppState {
-    store: Store,
+    server: Arc<ServerState>,
+    /// Counts the readings that were accepted, from 1.
+    generation: u64,
+    read_at: Timestamp,
     engine: Engine,
     settings: ServerSettings,
     anthropic_skills: Option<AnthropicSkills>,
-    transfers: Transfers,
-    body_budget: BodyBudget,
+    transfers: Arc<Transfers>,
+    body_budget: Arc<BodyBudget>,
     tenant_requests: TenantRequests,
+    model_lists: UpstreamModelLists,
+}
+
+/// What lasts as long as the server.
+struct ServerState {
+    store: Store,
     archive_digests: ArchiveDigests,
     key_activity: KeyActivity,
     metrics: Metrics,
-    model_lists: UpstreamModelLists,
     ledger: UsageLedger,
     limits: KeyRateLimits,
     open_sockets: OpenSockets,
@@ -53,54 +73,131 @@ struct AppState {
     batch_wake: Arc<Notify>,
     local_runs: LocalRuns,
     refusal_budget: RefusalBudget,
+    reloads: Reloads,
+    installation_checks: InstallationChecksSlot,
 }
 
 impl App {
     /// A server over a store.
     pub fn new(store: Store, settings: ServerSettings) -> App {
-        let account = settings.anthropic.clone();
-        let anthropic_skills =
-            account.map(|account| AnthropicSkills::new(account, Env::from_process()));
         let engine = Engine::with_providers(
             store.clone(),
-            settings.runs.clone(),
+            settings.engine_settings(),
             settings.sandbox.clone(),
             settings.providers.clone(),
         );
-        let telemetry = settings.telemetry.clone().map(Telemetry::new);
-        App(Arc::new(AppState {
+        let server = ServerState {
             ledger: UsageLedger::new(store.clone()),
             limits: KeyRateLimits::default(),
             open_sockets: OpenSockets::default(),
             socket_memories: SocketMemories::default(),
-            model_lists: UpstreamModelLists::default(),
             mcp: Mcp::new(),
             webhook_wake: Arc::default(),
             batch_wake: Arc::default(),
             local_runs: LocalRuns::new(),
             refusal_budget: RefusalBudget::default(),
-            telemetry,
-            store,
-            engine,
-            anthropic_skills,
-            transfers: Transfers::new(&settings),
-            body_budget: BodyBudget::new(&settings),
-            tenant_requests: TenantRequests::new(settings.requests_per_tenant),
+            telemetry: settings.telemetry.clone().map(Telemetry::new),
             archive_digests: ArchiveDigests::default(),
             key_activity: KeyActivity::default(),
             metrics: Metrics::install(),
+            reloads: Reloads::default(),
+            installation_checks: InstallationChecksSlot::default(),
+            store,
+        };
+        let state = Arc::new(AppState {
+            server: Arc::new(server),
+            generation: 1,
+            read_at: Timestamp::now(),
+            engine,
+            anthropic_skills: anthropic_skills(&settings),
+            transfers: Arc::new(Transfers::new(&settings)),
+            body_budget: Arc::new(BodyBudget::new(&settings)),
+            tenant_requests: TenantRequests::new(settings.requests_per_tenant),
+            model_lists: UpstreamModelLists::default(),
             settings,
-        }))
+        });
+        App {
+            live: Arc::new(LiveValue::new(Arc::clone(&state))),
+            state,
+        }
+    }
+
+    /// The same server with the latest configuration. Who begins something takes it once.
+    pub(crate) fn current(&self) -> App {
+        App {
+            state: self.live.load(),
+            live: Arc::clone(&self.live),
+        }
+    }
+
+    /// Makes everything that begins from now on use other settings. What is counted, limited or
+    /// pooled for requests of both goes on.
+    pub(crate) fn replace_settings(&self, settings: ServerSettings) -> App {
+        let old = self.live.load();
+        let providers = settings.providers.clone();
+        let is_same =
+            |same: fn(&ServerSettings, &ServerSettings) -> bool| same(&old.settings, &settings);
+        let state = Arc::new(AppState {
+            server: Arc::clone(&old.server),
+            generation: old.generation.saturating_add(1),
+            read_at: Timestamp::now(),
+            engine: old
+                .engine
+                .with_settings(settings.engine_settings(), providers),
+            anthropic_skills: anthropic_skills(&settings),
+            transfers: match is_same(Transfers::has_same_bounds) {
+                true => Arc::clone(&old.transfers),
+                false => Arc::new(Transfers::new(&settings)),
+            },
+            body_budget: match is_same(BodyBudget::has_same_bounds) {
+                true => Arc::clone(&old.body_budget),
+                false => Arc::new(BodyBudget::new(&settings)),
+            },
+            tenant_requests: old.tenant_requests.with_limit(settings.requests_per_tenant),
+            model_lists: UpstreamModelLists::default(),
+            settings,
+        });
+        self.live.replace(state);
+        self.current()
+    }
+
+    /// Changes when the configuration does.
+    pub(crate) fn watch_settings(&self) -> watch::Receiver<u64> {
+        self.live.subscribe()
+    }
+
+    /// The number of its configuration, counted from 1.
+    pub(crate) fn generation(&self) -> u64 {
+        self.state.generation
+    }
+
+    /// When its configuration was read.
+    pub(crate) fn read_at(&self) -> Timestamp {
+        self.state.read_at
+    }
+
+    pub(crate) fn reloads(&self) -> &Reloads {
+        &self.state.server.reloads
+    }
+
+    /// Sets who makes the checks of `GET /v1/admin/doctor` that a server cannot make itself,
+    /// once.
+    pub fn set_installation_checks(&self, checks: Arc<dyn InstallationChecks>) {
+        self.state.server.installation_checks.set(checks);
+    }
+
+    pub(crate) fn installation_checks(&self) -> Option<&dyn InstallationChecks> {
+        self.state.server.installation_checks.get()
     }
 
     /// The store behind it.
     pub fn store(&self) -> &Store {
-        &self.0.store
+        &self.state.server.store
     }
 
     /// The engine that runs skills.
     pub fn engine(&self) -> &Engine {
-        &self.0.engine
+        &self.state.engine
     }
 
     /// Waits until usage rows are written and traces are sent.
@@ -114,83 +211,89 @@ impl App {
     }
 
     pub(crate) fn ledger(&self) -> &UsageLedger {
-        &self.0.ledger
+        &self.state.server.ledger
     }
 
     pub(crate) fn model_lists(&self) -> &UpstreamModelLists {
-        &self.0.model_lists
+        &self.state.model_lists
     }
 
     pub(crate) fn open_sockets(&self) -> &OpenSockets {
-        &self.0.open_sockets
+        &self.state.server.open_sockets
     }
 
     /// Memory of WebSocket connections.
     pub(crate) fn socket_memories(&self) -> &SocketMemories {
-        &self.0.socket_memories
+        &self.state.server.socket_memories
     }
 
     pub(crate) fn limits(&self) -> &KeyRateLimits {
-        &self.0.limits
+        &self.state.server.limits
     }
 
     pub(crate) fn telemetry(&self) -> Option<&Telemetry> {
-        self.0.telemetry.as_ref()
+        self.state.server.telemetry.as_ref()
     }
 
     pub(crate) fn mcp(&self) -> &Mcp {
-        &self.0.mcp
+        &self.state.server.mcp
     }
 
     /// Notified when a run with webhooks has ended, so that they are sent at once.
     pub(crate) fn webhook_wake(&self) -> &Arc<Notify> {
-        &self.0.webhook_wake
+        &self.state.server.webhook_wake
     }
 
     /// The kept runs of this server.
     pub(crate) fn local_runs(&self) -> &LocalRuns {
-        &self.0.local_runs
+        &self.state.server.local_runs
     }
 
     /// Notified when there may be more to schedule for batches.
     pub(crate) fn batch_wake(&self) -> &Arc<Notify> {
-        &self.0.batch_wake
+        &self.state.server.batch_wake
     }
 
     pub(crate) fn settings(&self) -> &ServerSettings {
-        &self.0.settings
+        &self.state.settings
     }
 
     pub(crate) fn anthropic_skills(&self) -> Option<&AnthropicSkills> {
-        self.0.anthropic_skills.as_ref()
+        self.state.anthropic_skills.as_ref()
     }
 
     pub(crate) fn transfers(&self) -> &Transfers {
-        &self.0.transfers
+        &self.state.transfers
     }
 
     pub(crate) fn body_budget(&self) -> &BodyBudget {
-        &self.0.body_budget
+        &self.state.body_budget
     }
 
     pub(crate) fn tenant_requests(&self) -> &TenantRequests {
-        &self.0.tenant_requests
+        &self.state.tenant_requests
     }
 
     pub(crate) fn archive_digests(&self) -> &ArchiveDigests {
-        &self.0.archive_digests
+        &self.state.server.archive_digests
     }
 
     pub(crate) fn key_activity(&self) -> &KeyActivity {
-        &self.0.key_activity
+        &self.state.server.key_activity
     }
 
     /// Refused attempts that the audit log still takes.
     pub(crate) fn refusal_budget(&self) -> &RefusalBudget {
-        &self.0.refusal_budget
+        &self.state.server.refusal_budget
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
-        &self.0.metrics
+        &self.state.server.metrics
     }
+}
+
+/// Skills at the configured account at Anthropic.
+fn anthropic_skills(settings: &ServerSettings) -> Option<AnthropicSkills> {
+    let account = settings.anthropic.clone()?;
+    Some(AnthropicSkills::new(account, Env::from_process()))
 }

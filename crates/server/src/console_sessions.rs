@@ -47,8 +47,9 @@ impl InProcessApi {
     /// When the key is not valid, or the store cannot be reached.
     pub async fn sign_in(&self, key: &str, tenant: Option<&str>) -> Result<String, SignInError> {
         let token = new_token().map_err(|error| unavailable(&error))?;
-        let master = self.app.settings().master_key.as_ref();
-        let store = self.app.store();
+        let app = self.app.current();
+        let master = app.settings().master_key.as_ref();
+        let store = app.store();
         let life = CONSOLE_SESSION_LIFETIME;
         if let Some(master) = master.filter(|master| master.matches(key)) {
             let tenant = operator_tenant(tenant)?;
@@ -96,7 +97,8 @@ impl InProcessApi {
             None => None,
             Some(ConsoleSessionHolder::Key(key)) => Some(InProcessCaller::with_key(key)),
             Some(ConsoleSessionHolder::Operator { tenant, binding }) => {
-                let master = self.app.settings().master_key.as_ref();
+                let app = self.app.current();
+                let master = app.settings().master_key.as_ref();
                 let is_same = master.is_some_and(|master| {
                     let now = operator_binding(token, master);
                     now.as_bytes().ct_eq(binding.as_bytes()).into()
@@ -116,7 +118,7 @@ impl InProcessApi {
         &self,
         parts: &Parts,
     ) -> Option<Result<InProcessCaller, NotLocalError>> {
-        let caller = InProcessCaller::without_key(&self.app, parts)?;
+        let caller = InProcessCaller::without_key(&self.app.current(), parts)?;
         if let Ok(caller) = &caller {
             caller.identify();
         }

@@ -42,7 +42,8 @@ impl ApiDialect {
         };
         match resource(path) {
             "messages" => return ApiDialect::Anthropic(Betas::from_headers(headers)),
-            "chat" | "responses" | "conversations" | "embeddings" => return ApiDialect::OpenAi,
+            "chat" | "responses" | "conversations" | "embeddings" | "completions" | "images"
+            | "audio" | "moderations" | "rerank" => return ApiDialect::OpenAi,
             _ => {}
         }
         if below("/openai") {

@@ -6,8 +6,10 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
@@ -23,10 +25,22 @@ use crate::route::{gateway, router, table};
 /// Retry delay sent when the server is busy.
 const BUSY_RETRY_SECONDS: u64 = 1;
 
-/// The HTTP service with all routes. Cheap to clone.
+/// The HTTP service with all routes. Each request has the configuration that is current when it
+/// begins. Cheap to clone.
 #[derive(Clone)]
-pub struct HttpService {
+pub struct HttpService(Arc<ServiceState>);
+
+struct ServiceState {
     app: App,
+    pages: Option<Router>,
+    /// The newest router that was needed.
+    router: ArcSwap<BuiltRouter>,
+    building: Mutex<()>,
+}
+
+/// A router with the app of one configuration.
+struct BuiltRouter {
+    generation: u64,
     router: Router,
 }
 
@@ -38,10 +52,44 @@ impl App {
 
     /// The HTTP service with all routes, and with pages for browsers besides them.
     pub fn service_with_pages(&self, pages: Option<Router>) -> HttpService {
-        HttpService {
+        let built = BuiltRouter::build(self.current(), pages.clone());
+        HttpService(Arc::new(ServiceState {
             app: self.clone(),
-            router: router::build(self.clone(), pages),
+            pages,
+            router: ArcSwap::from_pointee(built),
+            building: Mutex::default(),
+        }))
+    }
+}
+
+impl BuiltRouter {
+    fn build(app: App, pages: Option<Router>) -> BuiltRouter {
+        BuiltRouter {
+            generation: app.generation(),
+            router: router::build(app, pages),
         }
+    }
+}
+
+impl ServiceState {
+    /// The router of the current configuration, which is built with the first request that
+    /// needs it.
+    fn router(&self) -> Router {
+        let newest = self.app.current().generation();
+        let built = self.router.load();
+        if built.generation >= newest {
+            return built.router.clone();
+        }
+        let _one = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        let app = self.app.current();
+        let built = self.router.load();
+        if built.generation >= app.generation() {
+            return built.router.clone();
+        }
+        let built = BuiltRouter::build(app, self.pages.clone());
+        let router = built.router.clone();
+        self.router.store(Arc::new(built));
+        router
     }
 }
 
@@ -55,12 +103,14 @@ impl HttpService {
         let request = request.map(DrainedBody::new);
         let path = request.uri().path();
         let Some(endpoint) = table::find_endpoint(request.method(), path) else {
-            let Ok(response) = Box::pin(self.router.oneshot(request.map(Body::new))).await;
+            let router = self.0.router();
+            let Ok(response) = Box::pin(router.oneshot(request.map(Body::new))).await;
             return response;
         };
+        let app = self.0.app.current();
         let route = endpoint.route().unwrap_or(path);
         let exchange = Exchange::begin_in(endpoint.client(), &request, route);
-        let response = gateway::forward(&self.app, endpoint, request, exchange.id());
+        let response = gateway::forward(&app, endpoint, request, exchange.id());
         let response = exchange.scope(response).await;
         exchange.end(response.unwrap_or_else(IntoResponse::into_response))
     }

@@ -17,6 +17,7 @@ use crate::auth::in_process::InProcessCaller;
 use crate::connections::current;
 use crate::form::transfers::TransferPermit;
 use crate::http_service::HttpService;
+use crate::request_log::InnerCall;
 
 /// The routes of a server, called in its process. Cheap to clone.
 #[derive(Clone)]
@@ -50,12 +51,13 @@ impl InProcessApi {
     /// ignored.
     pub async fn call(&self, caller: &InProcessCaller, mut request: Request<Body>) -> Response {
         request.extensions_mut().insert(caller.clone());
+        request.extensions_mut().insert(InnerCall);
         self.service.clone().respond(request).await
     }
 
     /// Whether the server has a master key. Without one, anybody on its machine may use it.
     pub fn has_master_key(&self) -> bool {
-        self.app.settings().master_key.is_some()
+        self.app.current().settings().master_key.is_some()
     }
 
     /// Waits for the right to read and check an upload: one of those that uploads to the API
@@ -67,10 +69,8 @@ impl InProcessApi {
         &self,
         caller: &InProcessCaller,
     ) -> Result<UploadPermit, UploadsBusyError> {
-        let permit = self
-            .app
-            .transfers()
-            .acquire_skill_upload(caller.tenant_id());
+        let app = self.app.current();
+        let permit = app.transfers().acquire_skill_upload(caller.tenant_id());
         let permit = permit
             .await
             .map_err(|error| UploadsBusyError(error.message))?;
@@ -78,8 +78,8 @@ impl InProcessApi {
     }
 
     /// Limits on an uploaded skill.
-    pub fn skill_limits(&self) -> &BundleLimits {
-        &self.app.settings().skill_limits
+    pub fn skill_limits(&self) -> BundleLimits {
+        self.app.current().settings().skill_limits.clone()
     }
 
     /// The address of the client that sent the current request; the /64 network of an IPv6

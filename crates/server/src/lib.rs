@@ -4,14 +4,16 @@
 //! response in the same dialect. Skills are defined in `prowess-skill`, storage in
 //! `prowess-store`, model dialects in `prowess-wire`, and calls to models in
 //! `prowess-provider`. This crate contains no SQL and reads no configuration file: it takes
-//! [`ServerSettings`]. The only thing it reads from the environment is the API key of the
-//! account at Anthropic, when the key is configured as an environment variable.
+//! [`ServerSettings`]. All it reads from the environment is the API key of the account at
+//! Anthropic, when the key is configured as an environment variable, and OpenTelemetry's own
+//! variables, when there is a trace collector.
 //!
 //! # Layout
 //!
 //! | module | owns |
 //! |---|---|
 //! | `app`, `settings` | shared state, and its [`ServerSettings`] |
+//! | `reload` | reading the configuration again while the server runs |
 //! | [`serve`](fn@serve) | accepting connections, and graceful shutdown |
 //! | `connections` | all open connections: limits, eviction, idle timeouts |
 //! | `workers`, `connection_server` | the threads that serve connections; HTTP on one connection |
@@ -20,6 +22,7 @@
 //! | `context`, `request_id` | wraps every request: dialect, log line, metrics; its id |
 //! | [`request_log`] | the log line of each request, and request fields of other lines |
 //! | `dialect`, `google` | the API dialect of a request; paths of Google's API |
+//! | `doctor` | checks of the installation: what they say |
 //! | `error` | HTTP errors, rendered by one function per dialect |
 //! | `audit` | which changes are in the audit log, and who made them |
 //! | `in_process`, `console_sessions` | calls of the routes from this process; sessions of browsers that signed in |
@@ -31,7 +34,7 @@
 //! | `limits` | rate limits and budgets of keys |
 //! | `interrupted_runs` | recording runs that were not kept and whose server died |
 //! | `kept_runs` | runs that go on without their client: submitting, running, following, cancelling |
-//! | `meter`, `telemetry` | usage of model calls: rows and traces |
+//! | `meter`, `telemetry` | usage of model calls: rows and metrics; traces |
 //! | `route` | the route table, the router, and the routes, one file per verb |
 //! | `anthropic_skills` | requests about skills at Anthropic: which these are, and who may send them |
 //! | `webhooks` | requests that announce the end of runs: endpoints, signatures, delivery |
@@ -49,6 +52,7 @@ mod connections;
 mod console_sessions;
 mod context;
 mod dialect;
+mod doctor;
 mod error;
 mod extract;
 mod fair_pool;
@@ -66,6 +70,7 @@ mod meter;
 mod openapi;
 mod page;
 mod read_body;
+mod reload;
 mod render;
 mod request_id;
 pub mod request_log;
@@ -84,15 +89,18 @@ pub use app::App;
 pub use auth::in_process::{InProcessCaller, NotLocalError};
 pub use batches::settings::BatchSettings;
 pub use console_sessions::{CONSOLE_SESSION_LIFETIME, CallerError, SignInError};
+pub use doctor::{ChecksFuture, InstallationChecks, PartReport, PartState};
 pub use http_service::HttpService;
 pub use in_process::{InProcessApi, UploadPermit, UploadsBusyError};
 pub use prowess_provider::AnthropicAccount;
+pub use reload::config_reader::{ConfigReader, ReadConfig, ReloadError, ReloadReport};
 pub use render::audit_event_json;
 #[doc(hidden)]
 pub use route::table::{RouteSummary, route_table};
 pub use secret::SecretString;
 pub use serve::{ServeOptions, serve};
-pub use settings::{ImportHosts, ServerSettings, SkillsLocation, TelemetrySettings};
+pub use settings::{ImportHosts, ServerSettings, SkillsLocation};
+pub use telemetry::settings::TelemetrySettings;
 pub use webhooks::host::WebhookHost;
 pub use webhooks::settings::{WEBHOOK_EVENTS, WebhookEndpoint, WebhookSettings};
 pub use webhooks::signature::{InvalidSigningSecret, SigningSecret};

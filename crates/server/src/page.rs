@@ -35,14 +35,20 @@ pub(crate) fn parse_anthropic_by_id(query: &Query) -> Result<PageRequest, HttpEr
         (None, Some(id)) => PagePosition::Before(PageCursor::from_id(id)),
         (None, None) => PagePosition::Start,
     };
-    if query.all("limit").any(str::is_empty) {
-        return Err(limit_error("", MAX_PAGE_ITEMS));
-    }
     Ok(PageRequest {
-        limit: parse_limit(query, DEFAULT_LIMIT)?,
+        limit: parse_filled_limit(query)?,
         order: SortOrder::Descending,
         from,
     })
+}
+
+/// `limit`, which has a number if it is there: lists that no earlier client knows refuse
+/// `limit=`.
+pub(crate) fn parse_filled_limit(query: &Query) -> Result<u32, HttpError> {
+    if query.all("limit").any(str::is_empty) {
+        return Err(limit_error("", MAX_PAGE_ITEMS));
+    }
+    parse_limit(query, DEFAULT_LIMIT)
 }
 
 /// `limit`, `after` and `order`, as in OpenAI's API, or `offset`, as in LiteLLM's.

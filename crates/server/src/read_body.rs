@@ -14,8 +14,14 @@ use crate::error::HttpError;
 /// A body and its reservation in the body budget, held until dropped.
 pub(crate) struct ReservedBody<'a> {
     pub(crate) bytes: Bytes,
-    #[expect(dead_code, reason = "kept for as long as the bytes are")]
     reservation: BodyReservation<'a>,
+}
+
+impl<'a> ReservedBody<'a> {
+    /// The body, and its reservation apart from it.
+    pub(crate) fn into_parts(self) -> (Bytes, BodyReservation<'a>) {
+        (self.bytes, self.reservation)
+    }
 }
 
 /// Reads a body of up to `limit` bytes at the configured minimum rate.

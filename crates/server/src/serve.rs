@@ -85,12 +85,7 @@ pub async fn serve(
         options.housekeeping,
         stop.clone(),
     ));
-    let webhooks = AbortOnDropHandle::new(tokio::spawn(deliver::run(
-        app.store().clone(),
-        Arc::new(app.settings().webhooks.clone()),
-        Arc::clone(app.webhook_wake()),
-        stop.clone(),
-    )));
+    let webhooks = AbortOnDropHandle::new(tokio::spawn(deliver_webhooks(&app, stop.clone())));
     let claims = AbortOnDropHandle::new(tokio::spawn(claim::run(app.clone(), stop.clone())));
     let batches = AbortOnDropHandle::new(tokio::spawn(schedule_batches(&app, stop.clone())));
     let vectors = AbortOnDropHandle::new(tokio::spawn(write_vectors(app.clone(), stop.clone())));
@@ -120,10 +115,33 @@ pub async fn serve(
 
 /// Writes the vectors of new skills. What is not written when the server stops is found again.
 async fn write_vectors(app: App, stop: CancellationToken) {
-    tokio::select! {
-        () = stop.cancelled() => {}
-        () = app.engine().write_skill_vectors() => {}
+    let mut changed = app.watch_settings();
+    loop {
+        changed.mark_unchanged();
+        let app = app.current();
+        let write = async {
+            app.engine().write_skill_vectors().await;
+            // No model is configured.
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            Ok(()) = changed.changed() => {}
+            () = write => {}
+        }
     }
+}
+
+/// Delivers the webhooks of ended runs.
+fn deliver_webhooks(app: &App, stop: CancellationToken) -> impl Future<Output = ()> + Send + use<> {
+    let of_now = app.clone();
+    deliver::run(
+        app.store().clone(),
+        move || of_now.current().settings().webhooks.clone(),
+        app.watch_settings(),
+        Arc::clone(app.webhook_wake()),
+        stop,
+    )
 }
 
 /// Schedules batches, while no other server with the same store does.
@@ -136,6 +154,11 @@ fn schedule_batches(app: &App, stop: CancellationToken) -> impl Future<Output = 
         KeptBatchRuns::new(app.clone()),
         app.local_runs().owner().to_owned(),
     );
+    let of_now = app.clone();
+    let scheduler = scheduler.with_limits(move || {
+        let app = of_now.current();
+        (app.settings().batches, app.settings().request_bytes)
+    });
     scheduler.run(Arc::clone(app.batch_wake()), stop)
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::batches::settings::BatchSettings;
 use crate::secret::SecretString;
+use crate::telemetry::settings::TelemetrySettings;
 use crate::webhooks::settings::WebhookSettings;
 
 /// The settings for serving requests.
@@ -107,15 +108,14 @@ impl Default for ServerSettings {
     }
 }
 
-/// A trace collector for OTLP over HTTP.
-#[derive(Debug, Clone)]
-pub struct TelemetrySettings {
-    /// The full URL, including `/v1/traces`.
-    pub endpoint: String,
-    /// Additional headers, such as a key.
-    pub headers: Vec<(String, String)>,
-    /// The service name in traces.
-    pub service: String,
+impl ServerSettings {
+    /// The settings of runs. Their steps become spans if there is telemetry.
+    pub(crate) fn engine_settings(&self) -> EngineSettings {
+        EngineSettings {
+            spans: self.telemetry.is_some(),
+            ..self.runs.clone()
+        }
+    }
 }
 
 /// From which hosts skills may be imported by URL.

@@ -35,6 +35,15 @@ impl TenantRequests {
         }
     }
 
+    /// The same counters with another limit.
+    pub(crate) fn with_limit(&self, limit: usize) -> TenantRequests {
+        TenantRequests {
+            limit: limit.max(1),
+            counters: Arc::clone(&self.counters),
+            hasher: self.hasher.clone(),
+        }
+    }
+
     /// Counts a request until the returned value is dropped.
     pub(crate) fn begin(&self, tenant: &TenantId) -> Result<TenantRequest, HttpError> {
         let hash = self.hasher.hash_one(tenant.as_str());
@@ -100,5 +109,15 @@ mod tests {
         }
         drop(first);
         assert!(requests.begin(&tenant).is_ok());
+    }
+
+    #[test]
+    fn another_limit_counts_what_is_active() {
+        let requests = TenantRequests::new(1);
+        let tenant = TenantId::new("one").unwrap();
+        let _first = requests.begin(&tenant).unwrap();
+        let more = requests.with_limit(2);
+        let _second = more.begin(&tenant).unwrap();
+        assert!(more.begin(&tenant).is_err());
     }
 }

@@ -17,10 +17,13 @@ pub(crate) enum AuditRule {
 }
 
 use AuditRule::{AfterResponse, InTransaction, Not};
-use RouteMethod::{Delete, Patch, Post};
+use RouteMethod::{Delete, Patch, Post, Put};
 
 const CONTENT: AuditRule =
     Not("what clients send to models: it is in usage and in records of runs");
+
+const ELSEWHERE: AuditRule =
+    Not("it changes nothing here; the log and the usage of its key have it");
 
 /// Routes by method and path below their mount.
 const RULES: &[(RouteMethod, &str, AuditRule)] = &[
@@ -39,6 +42,11 @@ const RULES: &[(RouteMethod, &str, AuditRule)] = &[
         Post,
         "/admin/keys/{key}/rotate",
         InTransaction(AuditAction::KeyRotate),
+    ),
+    (
+        Post,
+        "/admin/reload",
+        AfterResponse(AuditAction::ConfigurationReload),
     ),
     (Post, "/skills", InTransaction(AuditAction::SkillCreate)),
     (
@@ -161,6 +169,20 @@ const RULES: &[(RouteMethod, &str, AuditRule)] = &[
         "/chat/completions/{id}",
         AfterResponse(AuditAction::ChatCompletionDelete),
     ),
+    (Post, "/images/generations", CONTENT),
+    (Post, "/images/edits", CONTENT),
+    (Post, "/images/variations", CONTENT),
+    (Post, "/audio/speech", CONTENT),
+    (Post, "/audio/transcriptions", CONTENT),
+    (Post, "/audio/translations", CONTENT),
+    (Post, "/moderations", CONTENT),
+    (Post, "/rerank", CONTENT),
+    (Post, "/v2/rerank", CONTENT),
+    (Post, "/completions", CONTENT),
+    (Post, "/providers/{provider}/{*path}", ELSEWHERE),
+    (Put, "/providers/{provider}/{*path}", ELSEWHERE),
+    (Patch, "/providers/{provider}/{*path}", ELSEWHERE),
+    (Delete, "/providers/{provider}/{*path}", ELSEWHERE),
     (Delete, "/models/{*model}", Not("it is always refused")),
     (Post, "/mcp", CONTENT),
     (

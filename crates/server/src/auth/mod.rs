@@ -64,6 +64,8 @@ pub(crate) enum Permission {
     ReadRuns,
     /// Call models.
     UseModels,
+    /// Call any path of a provider's API, in the account that all tenants share.
+    UseProviders,
     /// Run code of skills.
     RunCode,
     /// List models, tools and the API description.
@@ -82,6 +84,7 @@ impl Permission {
             Permission::ReadFiles => &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
             Permission::WriteFiles => &[KeyScope::Use, KeyScope::Publish],
             Permission::ReadRuns | Permission::UseModels | Permission::RunCode => &[KeyScope::Use],
+            Permission::UseProviders => &[KeyScope::Providers],
             Permission::Browse => &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
             Permission::Administer => &[KeyScope::Admin],
         }

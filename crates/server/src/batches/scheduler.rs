@@ -41,6 +41,8 @@ pub(crate) struct BatchScheduler<R> {
     steps: ScheduleSteps<R>,
     /// Maximum bytes of one request.
     max_request_bytes: usize,
+    /// Says the limits of now, if they can change.
+    limits: Option<CurrentLimits>,
     owner: String,
     leased_at: Option<Instant>,
     files: JoinSet<FileTaskEnd>,
@@ -48,6 +50,9 @@ pub(crate) struct BatchScheduler<R> {
     /// Batches whose files could not be read or written.
     failed_files: HashMap<String, FileRetry>,
 }
+
+/// The settings of now, and the maximum bytes of one request.
+type CurrentLimits = Box<dyn Fn() -> (BatchSettings, usize) + Send + Sync>;
 
 /// When the files of a batch are read or written again.
 #[derive(Clone, Copy)]
@@ -75,12 +80,22 @@ impl<R: BatchRuns> BatchScheduler<R> {
         BatchScheduler {
             steps: ScheduleSteps::new(store, settings, runs),
             max_request_bytes,
+            limits: None,
             owner,
             leased_at: None,
             files: JoinSet::new(),
             busy_tenants: HashSet::new(),
             failed_files: HashMap::new(),
         }
+    }
+
+    /// Asks for the limits before each round, as the configuration can change.
+    pub(crate) fn with_limits(
+        mut self,
+        limits: impl Fn() -> (BatchSettings, usize) + Send + Sync + 'static,
+    ) -> BatchScheduler<R> {
+        self.limits = Some(Box::new(limits));
+        self
     }
 
     /// Schedules until `stop` is cancelled. `wake` is notified when there may be more to do.
@@ -115,6 +130,9 @@ impl<R: BatchRuns> BatchScheduler<R> {
     /// One round of the loop: of all steps, if there are batches and no other server
     /// schedules them.
     pub(super) async fn schedule_once(&mut self) -> StoreResult<RoundEnd> {
+        if let Some(limits) = &self.limits {
+            (self.steps.settings, self.max_request_bytes) = limits();
+        }
         if !self.steps.store.has_open_batches().await? {
             return Ok(RoundEnd::Idle);
         }

@@ -128,7 +128,11 @@ impl<R: BatchRuns> ScheduleSteps<R> {
             })
             .collect();
         let batch = &first.item.batch;
-        Ok(self.store.record_batch_results(batch, &results).await? > 0)
+        let recorded = self.store.record_batch_results(batch, &results).await?;
+        if recorded > 0 {
+            found.iter().for_each(|result| count(result.state));
+        }
+        Ok(recorded > 0)
     }
 
     /// How a request ended; none if that cannot be read for now.
@@ -232,6 +236,7 @@ impl<R: BatchRuns> ScheduleSteps<R> {
             body: Some(&body),
         };
         self.store.record_batch_result(reference, &result).await?;
+        count(result.state);
         Ok(Submission::Done)
     }
 
@@ -246,6 +251,16 @@ impl<R: BatchRuns> ScheduleSteps<R> {
         let until = Instant::now() + length;
         self.delays.insert(tenant.clone(), Delay { until, length });
     }
+}
+
+/// Counts a request that has ended.
+fn count(state: BatchItemState) {
+    let outcome = match state {
+        BatchItemState::Succeeded => "succeeded",
+        BatchItemState::Cancelled => "cancelled",
+        _ => "errored",
+    };
+    metrics::counter!("prowess_batch_requests_total", "outcome" => outcome).increment(1);
 }
 
 /// How a request ended.

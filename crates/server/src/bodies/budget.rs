@@ -30,6 +30,14 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// Retry delay sent to clients.
 const RETRY_SECONDS: u64 = 5;
 
+/// Bytes of the largest body that is accepted.
+fn largest_body(settings: &ServerSettings) -> usize {
+    let skill = &settings.skill_limits;
+    let skill = skill.total_bytes.max(skill.archive_bytes);
+    let skill = usize::try_from(skill).unwrap_or(usize::MAX);
+    skill.max(settings.request_bytes)
+}
+
 /// The budget for bytes in memory.
 pub(crate) struct BodyBudget {
     limit: usize,
@@ -53,10 +61,7 @@ pub(crate) struct BodyBudget {
 
 impl BodyBudget {
     pub(crate) fn new(settings: &ServerSettings) -> BodyBudget {
-        let skill = &settings.skill_limits;
-        let skill = skill.total_bytes.max(skill.archive_bytes);
-        let largest = usize::try_from(skill).unwrap_or(usize::MAX);
-        let largest = largest.max(settings.request_bytes);
+        let largest = largest_body(settings);
         // One body of the maximum size must fit, beside small ones.
         let least = largest.saturating_add(largest.div_ceil(3));
         let limit = settings.body_bytes_in_flight.max(least);
@@ -75,6 +80,15 @@ impl BodyBudget {
             waiting: AtomicUsize::new(0),
             freed: Notify::new(),
         }
+    }
+
+    /// Whether two settings give the same budget.
+    pub(crate) fn has_same_bounds(one: &ServerSettings, other: &ServerSettings) -> bool {
+        let bounds = |settings: &ServerSettings| {
+            let limit = settings.body_bytes_in_flight;
+            (largest_body(settings), limit, settings.body_wait)
+        };
+        bounds(one) == bounds(other)
     }
 
     /// Bytes of one body that are counted at most; the rest of a larger one is not.

@@ -40,6 +40,11 @@ impl Transfers {
         }
     }
 
+    /// Whether two settings give the same permits.
+    pub(crate) fn has_same_bounds(one: &ServerSettings, other: &ServerSettings) -> bool {
+        (one.uploads, one.upload_wait) == (other.uploads, other.upload_wait)
+    }
+
     /// A permit to upload a skill.
     pub(crate) async fn acquire_skill_upload(
         &self,

@@ -32,7 +32,8 @@ impl KeptBatchRuns {
 
 impl BatchRuns for KeptBatchRuns {
     async fn submit(&self, new: NewBatchRun<'_>) -> Result<String, ApiError> {
-        let store = self.app.store();
+        let app = self.app.current();
+        let store = app.store();
         let key = &new.idempotency_key;
         let existing = store.run_by_idempotency_key(new.tenant, key).await;
         if let Some(run) = existing.map_err(|error| http_error(&HttpError::from(error)))? {
@@ -51,7 +52,7 @@ impl BatchRuns for KeptBatchRuns {
         }
         let mut request =
             stored_request(&new).map_err(|error| CallError::from(error).to_api_error())?;
-        request.auto = self.admit(&new, &request).await?;
+        request.auto = admit(&app, &new, &request).await?;
         let run = Store::new_run_id().map_err(|error| http_error(&HttpError::from(error)))?;
         let submission = Submission {
             tenant: new.tenant,
@@ -63,7 +64,7 @@ impl BatchRuns for KeptBatchRuns {
             container: None,
         };
         // Queued, so that requests of clients have the places first.
-        let submitted = submit(&self.app, submission, false).await;
+        let submitted = submit(&app, submission, false).await;
         match submitted.map_err(|error| http_error(&error))? {
             Submitted::Existing { run } => Ok(run),
             Submitted::Started(_) | Submitted::Queued => Ok(run),
@@ -105,35 +106,32 @@ impl BatchRuns for KeptBatchRuns {
     }
 }
 
-impl KeptBatchRuns {
-    /// Checks the limits of the key, as for a request that is sent by itself. What the run
-    /// uses is reserved when it starts. Returns the key's setting of `auto`.
-    async fn admit(
-        &self,
-        new: &NewBatchRun<'_>,
-        request: &StoredRequest,
-    ) -> Result<Option<bool>, ApiError> {
-        let app = &self.app;
-        let route = resolve_route(app, &request.model);
-        let route = route.map_err(|error| CallError::from(error).to_api_error())?;
-        let Some(id) = new.api_key else {
-            return Ok(None);
-        };
-        let key = find_key(app, new.tenant, id).await?;
-        let refuse = |refusal: RequestRefusal| *refusal.error;
-        if !key.limits.allows_model(&request.model) {
-            return Err(refuse(RequestRefusal::model_not_allowed(
-                &key,
-                &request.model,
-            )));
-        }
-        app.limits().count_request(&key).map_err(refuse)?;
-        let client = new.client;
-        let estimate = request.with_body(|body, raw| Estimate::for_client(client, body, raw));
-        let admitted = app.limits().admit(app.store(), &key, &route, estimate);
-        admitted.await.map_err(refuse)?;
-        Ok(key.auto)
+/// Checks the limits of the key, as for a request that is sent by itself. What the run uses is
+/// reserved when it starts. Returns the key's setting of `auto`.
+async fn admit(
+    app: &App,
+    new: &NewBatchRun<'_>,
+    request: &StoredRequest,
+) -> Result<Option<bool>, ApiError> {
+    let route = resolve_route(app, &request.model);
+    let route = route.map_err(|error| CallError::from(error).to_api_error())?;
+    let Some(id) = new.api_key else {
+        return Ok(None);
+    };
+    let key = find_key(app, new.tenant, id).await?;
+    let refuse = |refusal: RequestRefusal| *refusal.error;
+    if !key.limits.allows_model(&request.model) {
+        return Err(refuse(RequestRefusal::model_not_allowed(
+            &key,
+            &request.model,
+        )));
     }
+    app.limits().count_request(&key).map_err(refuse)?;
+    let client = new.client;
+    let estimate = request.with_body(|body, raw| Estimate::for_client(client, body, raw));
+    let admitted = app.limits().admit(app.store(), &key, &route, estimate);
+    admitted.await.map_err(refuse)?;
+    Ok(key.auto)
 }
 
 fn stored_request(new: &NewBatchRun<'_>) -> Result<StoredRequest, WireError> {
@@ -154,6 +152,7 @@ fn stored_request(new: &NewBatchRun<'_>) -> Result<StoredRequest, WireError> {
         headers: &axum::http::HeaderMap::new(),
         body: &new.body,
         auto: None,
+        max_turns: None,
         created: prowess_store::Timestamp::now().as_micros().unsigned_abs() / 1_000_000,
         recorder: None,
         webhook: None,

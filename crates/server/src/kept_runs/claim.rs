@@ -34,7 +34,7 @@ pub(crate) async fn run(app: App, stop: CancellationToken) {
             () = tokio::time::sleep(interval) => {}
             () = app.local_runs().woken() => {}
         }
-        interval = match claim(&app).await {
+        interval = match claim(&app.current()).await {
             Ok(()) => POLL_INTERVAL,
             Err(error) => {
                 tracing::warn!(%error, "cannot claim runs");

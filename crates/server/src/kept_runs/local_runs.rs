@@ -95,6 +95,11 @@ impl LocalRuns {
         (free, full.map(|(tenant, _)| tenant.clone()).collect())
     }
 
+    /// How many runs there are.
+    pub(crate) fn running(&self) -> usize {
+        self.table().running
+    }
+
     /// Runs a task on the runtime of the runs.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         match &self.0.runtime {

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use axum::http::HeaderMap;
 use prowess_engine::{RunEvent, RunStep};
 use prowess_provider::Target;
 
@@ -19,16 +20,28 @@ struct MeterState {
 }
 
 impl RunMeter {
-    pub(super) fn new(meter: Meter, targets: Vec<Target>) -> Self {
+    pub(super) fn new(mut meter: Meter, run: &str, targets: Vec<Target>) -> Self {
+        meter.begin_run(run, &targets);
         RunMeter {
             targets,
             state: Mutex::new(MeterState { meter, tap: None }),
         }
     }
 
+    /// Names the span of the run in the headers of requests to providers, if there is one.
+    pub(super) fn write_trace(&self, headers: &mut HeaderMap) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(trace) = state.meter.trace() {
+            trace.write_headers(headers);
+        }
+    }
+
     /// Takes an event that is not part of the response.
     pub(super) fn observe(&self, event: &RunEvent) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let RunEvent::Step(step) = event {
+            state.meter.record_step(step);
+        }
         match event {
             RunEvent::Step(RunStep::TurnStarted(turn)) => {
                 let meter = &mut state.meter;
@@ -44,12 +57,6 @@ impl RunMeter {
                 meter.exclude_request();
                 let tap = tap.get_or_insert_with(|| meter.usage_tap());
                 tap.record_usage(usage);
-            }
-            RunEvent::Step(step) => {
-                // There is none before the first turn.
-                if let Some(tap) = &state.tap {
-                    tap.record_step(step);
-                }
             }
             _ => {}
         }

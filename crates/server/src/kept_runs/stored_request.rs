@@ -13,7 +13,13 @@ use serde::{Deserialize, Serialize};
 use crate::route::gateway::StoredRecorder;
 
 /// Headers of a client that are stored and sent to the provider.
-const STORED_HEADERS: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
+const STORED_HEADERS: [&str; 5] = [
+    "anthropic-beta",
+    "anthropic-version",
+    "openai-beta",
+    "traceparent",
+    "tracestate",
+];
 
 /// A request of a kept run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -34,6 +40,9 @@ pub(crate) struct StoredRequest {
     /// Whether its key opens all stored skills; `None`: as configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) auto: Option<bool>,
+    /// Turns that the request allows; `None`: as configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_turns: Option<u32>,
     /// When it arrived, in seconds of the Unix epoch.
     created: u64,
     /// How the response is stored.
@@ -52,6 +61,7 @@ pub(crate) struct NewStoredRequest<'a> {
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: &'a [u8],
     pub(crate) auto: Option<bool>,
+    pub(crate) max_turns: Option<u32>,
     pub(crate) created: u64,
     pub(crate) recorder: Option<StoredRecorder>,
     pub(crate) webhook: Option<String>,
@@ -72,6 +82,7 @@ impl StoredRequest {
             headers: stored.collect(),
             body: String::from_utf8_lossy(new.body).into_owned(),
             auto: new.auto,
+            max_turns: new.max_turns,
             created: new.created,
             recorder: new.recorder,
             webhook: new.webhook,
@@ -142,6 +153,7 @@ impl StoredRequest {
             request: self.to_neutral()?,
             members: Vec::new(),
             auto: self.auto,
+            max_turns: self.max_turns,
             route,
             credentials: ClientCredentials {
                 key: None,
@@ -167,7 +179,7 @@ impl StoredRequest {
         Ok(context)
     }
 
-    fn headers(&self) -> HeaderMap {
+    pub(crate) fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {
             if let (Ok(name), Ok(value)) = (

@@ -119,7 +119,7 @@ impl RunTask {
                     Some(meter) => meter,
                     None => self.claimed_meter(&route).await,
                 };
-                let meter = Arc::new(RunMeter::new(meter, route.targets().to_vec()));
+                let meter = Arc::new(RunMeter::new(meter, &self.run, route.targets().to_vec()));
                 (self.run_kept(kept, route, &meter).await, Some(meter))
             }
             Err(error) => (KeptEnd::Failed(Box::new(error)), None),
@@ -197,6 +197,9 @@ impl RunTask {
         let mut meter = Meter::for_run(&self.app, &self.tenant, self.key.as_ref(), client, model);
         meter.set_streamed(stream);
         meter.mark_routed();
+        let telemetry = self.app.telemetry();
+        let trace = telemetry.map(|telemetry| telemetry.resume(&self.request.headers()));
+        meter.set_trace(trace);
         if let Some(key) = &self.key {
             let (limits, store) = (self.app.limits(), self.app.store());
             let request = &self.request;
@@ -208,13 +211,14 @@ impl RunTask {
     }
 
     async fn run_kept(&self, kept: KeptRun, route: Route, meter: &Arc<RunMeter>) -> KeptEnd {
-        let request = match self.request.run_request(self.tenant.clone(), route) {
+        let mut request = match self.request.run_request(self.tenant.clone(), route) {
             Ok(request) => request,
             Err(error) => {
                 let error = prowess_provider::CallError::from(error).to_api_error();
                 return KeptEnd::Failed(Box::new(error));
             }
         };
+        meter.write_trace(&mut request.credentials.headers);
         let observer = Arc::clone(meter);
         let observer = Box::new(move |event: &_| observer.observe(event));
         let engine = self.app.engine().clone();

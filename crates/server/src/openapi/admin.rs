@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::{array, constant, object, text};
 
-const SCOPES: [&str; 5] = ["read", "use", "publish", "release", "admin"];
+const SCOPES: [&str; 6] = ["read", "use", "publish", "release", "providers", "admin"];
 const PERIODS: [&str; 3] = ["day", "month", "ever"];
 
 pub(super) fn schemas() -> Value {
@@ -25,6 +25,7 @@ pub(super) fn schemas() -> Value {
         ("last_latency_ms", nullable("number")),
         ("average_latency_ms", nullable("number")),
         ("last_error", nullable("object")),
+        ("deployment", nullable("object")),
     ]);
     json!({
         "OpenAiKey": object(&key_fields()),
@@ -54,7 +55,27 @@ pub(super) fn schemas() -> Value {
         "OpenAiProviderHealthList": list("OpenAiProviderHealth"),
         "OpenAiConfiguration": object(&[
             ("type", constant("configuration")), ("version", text()), ("database", text()),
+            ("generation", json!({ "type": "integer" })),
+            ("read_at", json!({ "type": "string", "format": "date-time" })),
             ("settings", json!({ "anyOf": [any, { "type": "null" }] })),
+        ]),
+        "OpenAiDoctorReport": object(&[
+            ("type", constant("doctor_report")),
+            ("checked_at", json!({ "type": "string", "format": "date-time" })),
+            ("ok", json!({ "type": "boolean" })),
+            ("data", json!({ "type": "array", "items": object(&[
+                ("part", text()),
+                ("state", json!({ "type": "string", "enum": ["ok", "note", "missing"] })),
+                ("detail", text()),
+            ]) })),
+        ]),
+        "OpenAiConfigurationReload": object(&[
+            ("type", constant("configuration_reload")),
+            ("generation", json!({ "type": "integer" })),
+            ("read_at", json!({ "type": "string", "format": "date-time" })),
+            ("source", text()),
+            ("changed", json!({ "type": "array", "items": text() })),
+            ("changed_count", json!({ "type": "integer" })),
         ]),
     })
 }

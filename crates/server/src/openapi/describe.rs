@@ -211,6 +211,19 @@ impl OperationBody {
                 let all = json!({ "model": name, "stream": { "type": "boolean" } });
                 ("application/json", json!(required), all)
             }
+            OperationBody::Endpoint(required) => {
+                let name = json!({ "type": "string", "minLength": 1 });
+                (
+                    "application/json",
+                    json!(required),
+                    json!({ "model": name }),
+                )
+            }
+            OperationBody::EndpointForm(file) => {
+                let name = json!({ "type": "string", "minLength": 1, "maxLength": 512 });
+                let all = json!({ "model": name, file: binary });
+                ("multipart/form-data", json!(["model", file]), all)
+            }
             OperationBody::Contents => {
                 let list = json!({ "type": "array", "items": { "type": "object" } });
                 let any = json!({ "type": "object" });
@@ -290,8 +303,9 @@ const SKILLS_OF_A_REQUEST: &str = "The request as the vendor's API has it. Skill
     `container.skills`, in Responses in `environment.skills` of the tool `shell`: at most 20 by \
     their ids. The `skill_id` `auto` opens all skills that the tenant has stored: those that fit \
     what the user wrote are offered to the model, which can load them and search for others. \
-    Its `filter` selects some by `names`, where `*` stands for anything, and `tags`. A key, or \
-    the configuration, can open all skills without it.";
+    Its `filter` selects some by `names`, where `*` stands for anything, and `tags`; a label as \
+    its `version` selects those that have it, in the versions that it points to. A key, or the \
+    configuration, can open all skills without it.";
 
 const NOTES: &str = "What is said about the version, without control characters";
 

@@ -44,6 +44,10 @@ pub(crate) enum OperationBody {
     SkillImport,
     /// A call to a model with these required fields.
     Model(&'static [&'static str]),
+    /// A request to another endpoint of a model, with these required fields.
+    Endpoint(&'static [&'static str]),
+    /// The same as a form with a model and this file.
+    EndpointForm(&'static str),
     /// A call to a model named in the path.
     Contents,
     Container,

@@ -215,6 +215,11 @@ const AFTER_ANY: Parameter = (
 );
 
 pub(crate) const SKILL_SEARCH: &[Parameter] = &[LIMIT, TASK];
+pub(crate) const SKILL_FILE: &[Parameter] = &[(
+    "path",
+    ParameterKind::Words,
+    "Where the file is in the skill; default: its SKILL.md",
+)];
 pub(crate) const SKILL_COMPARE: &[Parameter] = &[
     (
         "from",
@@ -248,6 +253,12 @@ pub(crate) const SKILL_USAGE: &[Parameter] = &[
         "filter",
         ParameterKind::SkillRuns,
         "Only skills of which this is true",
+    ),
+    (
+        "skill_id",
+        ParameterKind::Ids,
+        "Only these skills, in one page, with tokens and cost for administrators; the other \
+         parameters but `days` do not count then",
     ),
 ];
 pub(crate) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];

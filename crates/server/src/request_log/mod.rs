@@ -24,6 +24,11 @@ const MAX_PATH_BYTES: usize = 512;
 /// Bytes of a model name that are logged.
 const MAX_MODEL_BYTES: usize = 200;
 
+/// Marks a request that another one of this process caused, such as what a page is made from:
+/// the line of that one says enough, so it is logged at debug level only.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InnerCall;
+
 /// Receives finished lines. Must neither block nor fail.
 pub trait LineSink: Send + Sync {
     /// Receives one line, including its newline.

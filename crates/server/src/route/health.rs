@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::openapi::operation::{Operation, OperationResponse};
+use crate::route::metric_state;
 use crate::route::table::row::{PathNames, RouteRow, on};
 
 const NAMES: PathNames = PathNames::Nothing("the state of the process");
@@ -63,6 +64,7 @@ async fn ready(State(app): State<App>) -> Result<Json<Value>, HttpError> {
 /// Covers all tenants, so not public.
 async fn metrics(State(app): State<App>, principal: Principal) -> Result<Response, HttpError> {
     principal.require(Permission::Administer)?;
+    Box::pin(metric_state::record(&app)).await;
     let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4")];
     Ok((kind, app.metrics().render()).into_response())
 }

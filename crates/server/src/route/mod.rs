@@ -15,7 +15,7 @@
 //! | `litellm` | endpoints of LiteLLM's proxy |
 //! | [`discovery`] | the public index of skills |
 //! | `mcp` | a tenant's skills over MCP |
-//! | `health` | health checks and metrics |
+//! | `health`, `metric_state` | health checks and metrics |
 
 mod admin;
 mod batch_key;
@@ -27,6 +27,7 @@ mod health;
 mod litellm;
 pub(crate) mod mcp;
 mod message_batches;
+mod metric_state;
 pub(crate) mod models;
 mod openai_batches;
 pub(crate) mod router;

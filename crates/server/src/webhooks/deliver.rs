@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use prowess_engine::fail_point;
 use prowess_store::{Store, TenantId, WebhookDelivery};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 use url::Url;
@@ -23,6 +23,8 @@ const MAX_IN_FLIGHT: u32 = 16;
 const MAX_IN_FLIGHT_OF_TENANT: u32 = 4;
 /// How often the store is searched for what is due.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// The same, without webhooks.
+const NEVER: Duration = Duration::from_secs(3_600);
 /// Beyond the timeout of an attempt, until another server may take a webhook.
 const CLAIM_MARGIN: Duration = Duration::from_secs(5);
 /// How long attempts may take to finish on shutdown.
@@ -30,50 +32,47 @@ const SHUTDOWN_WAIT: Duration = Duration::from_secs(2);
 
 const METRIC: &str = "prowess_webhooks_total";
 
-/// Delivers webhooks until `stop` is cancelled. `wake` reports that a run has ended; without
-/// it, its webhooks are found with the next poll.
+/// Delivers webhooks until `stop` is cancelled. `settings` returns those of now, and `changed`
+/// reports that they may be others; attempts in progress go on with theirs. `wake` reports that
+/// a run has ended; without it, its webhooks are found with the next poll.
 pub(crate) async fn run(
     store: Store,
-    settings: Arc<WebhookSettings>,
+    settings: impl Fn() -> WebhookSettings + Send,
+    mut changed: watch::Receiver<u64>,
     wake: Arc<Notify>,
     stop: CancellationToken,
 ) {
-    if !settings.is_enabled() {
-        return;
-    }
-    let sender = match WebhookSender::new(Arc::clone(&settings)) {
-        Ok(sender) => sender,
-        Err(error) => {
-            tracing::error!(%error, "webhooks cannot be sent");
-            return;
-        }
-    };
-    let poll = settings.first_retry.min(POLL_INTERVAL);
     let mut worker = WebhookWorker {
-        deliverer: Arc::new(Deliverer {
-            store,
-            sender,
-            settings,
-        }),
+        deliverer: None,
         attempts: JoinSet::new(),
         in_flight: HashMap::new(),
         store_failed: false,
     };
     loop {
-        worker.start_due().await;
-        tokio::select! {
-            biased;
-            () = stop.cancelled() => break,
-            Some(ended) = worker.attempts.join_next_with_id() => worker.forget(ended),
-            () = wake.notified() => {}
-            () = tokio::time::sleep(poll) => {}
+        changed.mark_unchanged();
+        worker.deliverer = Deliverer::new(&store, settings()).map(Arc::new);
+        let interval = worker.poll_interval();
+        let stopped = loop {
+            worker.start_due().await;
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break true,
+                Ok(()) = changed.changed() => break false,
+                Some(ended) = worker.attempts.join_next_with_id() => worker.forget(ended),
+                () = wake.notified() => {}
+                () = tokio::time::sleep(interval) => {}
+            }
+        };
+        if stopped {
+            break;
         }
     }
-    worker.shut_down().await;
+    worker.shut_down(&store).await;
 }
 
 struct WebhookWorker {
-    deliverer: Arc<Deliverer>,
+    /// `None` if no webhook can be sent.
+    deliverer: Option<Arc<Deliverer>>,
     attempts: JoinSet<()>,
     in_flight: HashMap<Id, WebhookInFlight>,
     /// Whether the last search failed, so that only the first failure is logged.
@@ -86,15 +85,25 @@ struct WebhookInFlight {
 }
 
 impl WebhookWorker {
+    /// How often the store is searched. Without webhooks it is not searched at all.
+    fn poll_interval(&self) -> Duration {
+        let first = self.deliverer.as_ref();
+        let first = first.map(|deliverer| deliverer.settings.first_retry);
+        first.map_or(NEVER, |first| first.min(POLL_INTERVAL))
+    }
+
     /// Takes what is due, as far as there is room, and starts to send it.
     async fn start_due(&mut self) {
+        let Some(deliverer) = self.deliverer.clone() else {
+            return;
+        };
         loop {
             let (full, room) = room(self.in_flight.values().map(|entry| &entry.tenant));
             if room == 0 {
                 return;
             }
-            let visible = self.deliverer.settings.timeout.saturating_add(CLAIM_MARGIN);
-            let due = self.deliverer.store.take_due_webhooks(visible, room, &full);
+            let visible = deliverer.settings.timeout.saturating_add(CLAIM_MARGIN);
+            let due = deliverer.store.take_due_webhooks(visible, room, &full);
             let due = match due.await {
                 Ok(due) => due,
                 Err(error) => {
@@ -109,17 +118,17 @@ impl WebhookWorker {
                 return;
             }
             for delivery in due {
-                self.start(delivery);
+                self.start(&deliverer, delivery);
             }
         }
     }
 
-    fn start(&mut self, delivery: WebhookDelivery) {
+    fn start(&mut self, deliverer: &Arc<Deliverer>, delivery: WebhookDelivery) {
         let entry = WebhookInFlight {
             webhook: delivery.id.clone(),
             tenant: delivery.tenant.clone(),
         };
-        let deliverer = Arc::clone(&self.deliverer);
+        let deliverer = Arc::clone(deliverer);
         let attempt = self
             .attempts
             .spawn(async move { deliverer.attempt(&delivery).await });
@@ -136,7 +145,7 @@ impl WebhookWorker {
 
     /// Waits a moment for attempts to finish. Any others are due again at once, for another
     /// server or the next start.
-    async fn shut_down(mut self) {
+    async fn shut_down(mut self, store: &Store) {
         let finish = async {
             while let Some(ended) = self.attempts.join_next_with_id().await {
                 self.forget(ended);
@@ -147,7 +156,6 @@ impl WebhookWorker {
         }
         self.attempts.shutdown().await;
         for entry in self.in_flight.values() {
-            let store = &self.deliverer.store;
             if let Err(error) = store.postpone_webhook(&entry.webhook, Duration::ZERO).await {
                 tracing::warn!(%error, webhook = entry.webhook, "webhook cannot be released");
             }
@@ -162,6 +170,25 @@ struct Deliverer {
 }
 
 impl Deliverer {
+    /// `None` if the settings have no webhooks.
+    fn new(store: &Store, settings: WebhookSettings) -> Option<Deliverer> {
+        if !settings.is_enabled() {
+            return None;
+        }
+        let settings = Arc::new(settings);
+        match WebhookSender::new(Arc::clone(&settings)) {
+            Ok(sender) => Some(Deliverer {
+                store: store.clone(),
+                sender,
+                settings,
+            }),
+            Err(error) => {
+                tracing::error!(%error, "webhooks cannot be sent");
+                None
+            }
+        }
+    }
+
     /// Attempts to deliver a webhook, and stores the outcome.
     async fn attempt(&self, delivery: &WebhookDelivery) {
         fail_point("webhook-taken");

@@ -1,11 +1,11 @@
 //! `/v1/admin`: keys, tenants, providers, the configuration and the audit log.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use axum::http::{Method, StatusCode};
 use prowess_provider::Providers;
 use prowess_provider::config::{ProviderConfig, ProviderKind, ProvidersConfig, ScriptedOptions};
-use prowess_server::{SecretString, ServerSettings};
+use prowess_server::{ChecksFuture, InstallationChecks, PartReport, SecretString, ServerSettings};
 use prowess_store::{KeyScope, TenantId};
 use prowess_testkit::SkillFixture;
 use prowess_testkit::postgres::TestPostgres;
@@ -435,7 +435,7 @@ async fn the_audit_log_is_filtered_and_exported_as_lines(server: Server) {
 async fn what_is_about_the_whole_server_is_for_its_owner(server: Server) {
     let admin = server.key("acme", &[KeyScope::Admin]).await;
     server.skill_of(&admin, "one").await;
-    for path in ["/tenants", "/providers", "/configuration"] {
+    for path in ["/tenants", "/providers", "/configuration", "/doctor"] {
         let refused = get(&server, &admin, path).await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN, "{path}");
         assert_eq!(refused.code(), "operator-only", "{path}");
@@ -461,13 +461,56 @@ async fn what_is_about_the_whole_server_is_for_its_owner(server: Server) {
     );
     let none = get(&server, MASTER, "/providers").await.ok();
     assert_eq!(none["data"], json!([]));
+    the_installation_is_checked(&server).await;
+}
+
+/// What the program that starts a server checks.
+struct ProgramChecks;
+
+impl InstallationChecks for ProgramChecks {
+    fn check(&self) -> ChecksFuture<'_> {
+        let advice = "run `prowess runtime install office`";
+        let runtime = PartReport::missing("runtime", "`office` is not installed", advice);
+        Box::pin(std::future::ready(vec![
+            runtime,
+            PartReport::note("packages", "there is no index", "name one"),
+        ]))
+    }
+}
+
+async fn the_installation_is_checked(server: &Server) {
+    let report = get(server, MASTER, "/doctor").await.ok();
+    assert_eq!(
+        (text(&report, "type"), &report["ok"]),
+        ("doctor_report", &json!(true))
+    );
+    let [store, sandbox] = report["data"].as_array().unwrap().as_slice() else {
+        panic!("{report}");
+    };
+    assert_eq!((text(store, "part"), text(store, "state")), ("store", "ok"));
+    assert_eq!(
+        (text(sandbox, "state"), text(sandbox, "detail")),
+        ("note", "off")
+    );
+    server.app.set_installation_checks(Arc::new(ProgramChecks));
+    let report = get(server, MASTER, "/doctor").await.ok();
+    assert_eq!(report["ok"], false, "{report}");
+    assert_eq!(report["data"][0], *store);
+    assert_eq!(
+        report["data"][1],
+        json!({
+            "part": "runtime", "state": "missing", "detail": "`office` is not installed",
+            "advice": "run `prowess runtime install office`",
+        })
+    );
+    assert_eq!(report["data"][2]["state"], "note");
 }
 
 #[tokio::test]
 async fn providers_are_listed_with_the_state_of_their_circuit_breakers() {
     let script = ScriptedOptions::Text("[[step]]\ntext = \"Hi\"\n".to_owned());
     let config = ProvidersConfig {
-        providers: vec![ProviderConfig::new("stage", ProviderKind::Scripted(script))],
+        providers: vec![ProviderConfig::new("stage", ProviderKind::new(script))],
         ..ProvidersConfig::default()
     };
     let server = Server::with(ServerSettings {

@@ -26,7 +26,7 @@ async fn locked() -> Server {
 fn small() -> Providers {
     let script = ScriptedOptions::Text("[[step]]\ntext = \"Hi\"\n".to_owned());
     let config = ProvidersConfig {
-        providers: vec![ProviderConfig::new("stage", ProviderKind::Scripted(script))],
+        providers: vec![ProviderConfig::new("stage", ProviderKind::new(script))],
         models: vec![ModelConfig::new("small", "stage")],
         ..ProvidersConfig::default()
     };
@@ -34,7 +34,42 @@ fn small() -> Providers {
 }
 
 /// Every route that needs a key, with the required scopes.
-const ROUTES: [(&str, &str, &[KeyScope]); 109] = [
+const ROUTES: [(&str, &str, &[KeyScope]); 128] = [
+    ("POST", "/v1/images/generations", &[KeyScope::Use]),
+    ("POST", "/v1/images/edits", &[KeyScope::Use]),
+    ("POST", "/v1/images/variations", &[KeyScope::Use]),
+    ("POST", "/v1/audio/speech", &[KeyScope::Use]),
+    ("POST", "/v1/audio/transcriptions", &[KeyScope::Use]),
+    ("POST", "/v1/audio/translations", &[KeyScope::Use]),
+    ("POST", "/v1/moderations", &[KeyScope::Use]),
+    ("POST", "/v1/rerank", &[KeyScope::Use]),
+    ("POST", "/v2/rerank", &[KeyScope::Use]),
+    ("POST", "/v1/completions", &[KeyScope::Use]),
+    (
+        "GET",
+        "/providers/provider_x/path_x",
+        &[KeyScope::Providers],
+    ),
+    (
+        "POST",
+        "/providers/provider_x/path_x",
+        &[KeyScope::Providers],
+    ),
+    (
+        "PUT",
+        "/providers/provider_x/path_x",
+        &[KeyScope::Providers],
+    ),
+    (
+        "PATCH",
+        "/providers/provider_x/path_x",
+        &[KeyScope::Providers],
+    ),
+    (
+        "DELETE",
+        "/providers/provider_x/path_x",
+        &[KeyScope::Providers],
+    ),
     // Records of model calls may contain their texts.
     ("GET", "/v1/runs", &[KeyScope::Use]),
     ("GET", "/v1/runs/run_x", &[KeyScope::Use]),
@@ -91,6 +126,8 @@ const ROUTES: [(&str, &str, &[KeyScope]); 109] = [
     ("GET", "/v1/admin/tenants", &[]),
     ("GET", "/v1/admin/providers", &[]),
     ("GET", "/v1/admin/configuration", &[]),
+    ("GET", "/v1/admin/doctor", &[]),
+    ("POST", "/v1/admin/reload", &[]),
     ("HEAD", "/v1/runs", &[KeyScope::Use]),
     ("POST", "/v1/messages", &[KeyScope::Use]),
     ("POST", "/v1/messages/count_tokens", &[KeyScope::Use]),
@@ -142,6 +179,16 @@ const ROUTES: [(&str, &str, &[KeyScope]); 109] = [
     (
         "GET",
         "/v1/skills/skill_x/versions/1/content",
+        &[KeyScope::Read, KeyScope::Publish],
+    ),
+    (
+        "GET",
+        "/v1/skills/skill_x/versions/1/files",
+        &[KeyScope::Read, KeyScope::Publish],
+    ),
+    (
+        "GET",
+        "/v1/skills/skill_x/versions/1/file",
         &[KeyScope::Read, KeyScope::Publish],
     ),
     (
@@ -344,10 +391,12 @@ const ROUTES: [(&str, &str, &[KeyScope]); 109] = [
 ];
 
 /// Routes about the whole server, which no key of a tenant reaches.
-const OPERATOR_ONLY: [&str; 3] = [
+const OPERATOR_ONLY: [&str; 5] = [
     "/v1/admin/tenants",
     "/v1/admin/providers",
     "/v1/admin/configuration",
+    "/v1/admin/doctor",
+    "/v1/admin/reload",
 ];
 
 #[tokio::test]
@@ -437,6 +486,7 @@ async fn a_key_reaches_as_far_as_its_scopes() {
         KeyScope::Use,
         KeyScope::Publish,
         KeyScope::Release,
+        KeyScope::Providers,
         KeyScope::Admin,
     ] {
         let key = server.key("default", &[scope]).await;
@@ -448,7 +498,10 @@ async fn a_key_reaches_as_far_as_its_scopes() {
                 .send()
                 .await;
             let refused = answer.status == StatusCode::FORBIDDEN;
-            let is_admin = scope == KeyScope::Admin && !OPERATOR_ONLY.contains(&path);
+            // Paths of providers are given by the operator alone.
+            let is_admin = scope == KeyScope::Admin
+                && !OPERATOR_ONLY.contains(&path)
+                && !enough.contains(&KeyScope::Providers);
             let reaches = is_admin || enough.contains(&scope);
             assert_eq!(
                 refused, !reaches,

@@ -213,10 +213,16 @@ async fn an_invalid_query_is_refused_and_not_corrected() {
     for path in [
         "messages/batches?limit=",
         "messages/batches?after_id=a&limit=",
+        "skills/search?query=tax&limit=",
     ] {
         let answer = server.get(TestDialect::Ga, &format!("/v1/{path}"));
         let answer = answer.send().await;
         assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{path}");
+        let message = answer.json().to_string();
+        assert!(
+            message.contains("is not a number from 1 to 1000"),
+            "{message}"
+        );
     }
 }
 

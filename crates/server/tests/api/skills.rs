@@ -271,3 +271,53 @@ async fn titles_are_unique_in_the_beta_only() {
         .await
         .ok();
 }
+
+#[tokio::test]
+async fn files_of_a_version_are_listed_without_content_and_read_one_by_one() {
+    let server = Server::new().await;
+    let skill = SkillFixture::new("pdf-forms").file("scripts/fill.py", "print('filled')\n");
+    let made = server.post(TestDialect::Ga, "/v1/skills");
+    let made = made.form(&Form::skill(&skill)).await.ok();
+    let id = made["id"].as_str().unwrap();
+    for dialect in ALL {
+        let path = format!("/v1/skills/{id}/versions/latest");
+        let listed = server
+            .get(dialect, &format!("{path}/files"))
+            .send()
+            .await
+            .ok();
+        let files = listed["data"].as_array().unwrap();
+        let paths: Vec<_> = files
+            .iter()
+            .map(|file| file["path"].as_str().unwrap())
+            .collect();
+        assert_eq!(paths, ["SKILL.md", "scripts/fill.py"], "{dialect:?}");
+        assert_eq!(files[1]["size_bytes"], 16, "{listed}");
+        assert!(files[1]["digest"].as_str().unwrap().len() >= 64, "{listed}");
+        let script = format!("{path}/file?path=scripts%2Ffill.py");
+        let script = server.get(dialect, &script).send().await;
+        assert_eq!(&*script.body, b"print('filled')\n", "{dialect:?}");
+        assert_eq!(
+            script.header("content-type"),
+            Some("application/octet-stream")
+        );
+        assert_eq!(script.header("content-disposition"), Some("attachment"));
+        assert_eq!(script.header("x-content-type-options"), Some("nosniff"));
+        let main = server.get(dialect, &format!("{path}/file")).send().await;
+        assert!(
+            main.body.starts_with(b"---\nname: pdf-forms"),
+            "{dialect:?}"
+        );
+        for none in [
+            "../SKILL.md",
+            "scripts",
+            "/etc/passwd",
+            "scripts%2F..%2FSKILL.md",
+        ] {
+            let answer = server.get(dialect, &format!("{path}/file?path={none}"));
+            let answer = answer.send().await;
+            assert_eq!(answer.status, StatusCode::NOT_FOUND, "{none}");
+            assert_eq!(answer.code(), "skill-file-not-found", "{none}");
+        }
+    }
+}

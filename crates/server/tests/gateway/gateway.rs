@@ -128,6 +128,21 @@ impl Gateway {
         self.call(request.body(Body::empty()).unwrap()).await
     }
 
+    /// A request with exactly these headers.
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Body>,
+    ) -> ClientResponse {
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers.iter().chain(&[("host", "localhost")]) {
+            request = request.header(*name, *value);
+        }
+        self.call(request.body(body.into()).unwrap()).await
+    }
+
     pub(crate) async fn delete(&self, path: &str, headers: &[(&str, &str)]) -> ClientResponse {
         let mut request = Request::builder().method("DELETE").uri(path);
         for (name, value) in headers.iter().chain(&[("host", "localhost")]) {
@@ -170,6 +185,12 @@ impl ClientResponse {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    /// The code of an error in OpenAI's format.
+    pub(crate) fn code(&self) -> String {
+        let code = &self.json()["error"]["code"];
+        code.as_str().unwrap_or_default().to_owned()
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
@@ -224,7 +245,7 @@ pub(crate) fn path(client: ClientDialect) -> &'static str {
 }
 
 /// One vendor of each kind at the same address, and a scripted model.
-fn providers(url: &str) -> Providers {
+pub(crate) fn providers(url: &str) -> Providers {
     let policies = Policies {
         retry: RetryPolicy {
             max_attempts: 2,
@@ -241,16 +262,16 @@ fn providers(url: &str) -> Providers {
             .with_base_url(base)
             .with_api_key(KEY)
     };
-    let anthropic = || ProviderKind::Anthropic(AnthropicOptions::default());
-    let openai = |responses| ProviderKind::OpenAi(OpenAiOptions { responses });
+    let anthropic = || ProviderKind::new(AnthropicOptions::default());
+    let openai = |responses| ProviderKind::new(OpenAiOptions { responses });
     let script = ScriptedOptions::Text(SCRIPT.to_owned());
-    let gemini = ProviderKind::Gemini(GeminiOptions::default());
+    let gemini = ProviderKind::new(GeminiOptions::default());
     let vendors = [
         at("ant", anthropic(), url.to_owned()),
         at("open", anthropic(), url.to_owned()),
         at("oai", openai(Some(false)), format!("{url}/v1")),
         at("rsp", openai(Some(true)), format!("{url}/v1")),
-        ProviderConfig::new("stage", ProviderKind::Scripted(script)),
+        ProviderConfig::new("stage", ProviderKind::new(script)),
         at("gem", gemini, url.to_owned()),
     ];
     Providers::new(ProvidersConfig {

@@ -61,7 +61,7 @@ fn settings(kind: ProviderKind, url: Option<&str>, deadline: Duration) -> Server
     }
     let mut providers = vec![embedder];
     if let Some(url) = url {
-        let chat = ProviderKind::OpenAi(OpenAiOptions::default());
+        let chat = ProviderKind::new(OpenAiOptions::default());
         let chat = ProviderConfig::new("oai", chat).with_base_url(format!("{url}/v1"));
         providers.push(chat.with_api_key("k"));
     }
@@ -85,12 +85,12 @@ fn settings(kind: ProviderKind, url: Option<&str>, deadline: Duration) -> Server
 
 async fn scripted(script: &str) -> Gateway {
     let script = ScriptedOptions::Text(script.to_owned());
-    Gateway::with(settings(ProviderKind::Scripted(script), None, PATIENT)).await
+    Gateway::with(settings(ProviderKind::new(script), None, PATIENT)).await
 }
 
 /// A gateway whose embedding model is a mock upstream.
 async fn mocked(upstream: &MockUpstream, deadline: Duration) -> Gateway {
-    let kind = ProviderKind::OpenAi(OpenAiOptions::default());
+    let kind = ProviderKind::new(OpenAiOptions::default());
     Gateway::with(settings(kind, Some(upstream.url()), deadline)).await
 }
 

@@ -166,11 +166,32 @@ async fn a_key_may_spend_only_its_budget_also_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_budget_is_worth_nothing_without_prices() {
+async fn a_model_without_a_price_costs_a_budget_nothing_and_its_response_is_marked() {
     let gateway = Gateway::start().await;
     let limits = budget(1, BudgetPeriod::Ever);
     let key = gateway.key("default", KeyScope::Use, &limits).await;
+    for client in CLIENTS {
+        let answer = ask(&gateway, client, "stage/hero", &key).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_eq!(answer.header("prowess-unpriced"), Some("true"));
+    }
+    // Nobody else is told.
+    let free = gateway
+        .key("default", KeyScope::Use, &KeyLimits::default())
+        .await;
+    let answer = ask(&gateway, ClientDialect::Chat, "stage/hero", &free).await;
+    assert_eq!(answer.header("prowess-unpriced"), None);
+    gateway.app.flush().await;
+    let usage = gateway.get("/v1/usage?by=key", &[]).await.json();
+    let unpriced = usage["data"].as_array().unwrap().iter();
+    let unpriced: Vec<_> = unpriced
+        .map(|sum| sum["requests_without_price"].as_u64().unwrap())
+        .collect();
+    assert_eq!(unpriced.iter().sum::<u64>(), 4, "{usage}");
+    // A spent budget is spent, whatever a model costs.
+    gateway.upstream.respond(MockResponse::json(200, MESSAGES));
+    let spent = ask(&gateway, ClientDialect::Messages, "small", &key).await;
+    assert_eq!(spent.header("prowess-unpriced"), None);
     let refused = ask(&gateway, ClientDialect::Chat, "stage/hero", &key).await;
-    assert_eq!(refused.status, 403);
-    insta::assert_snapshot!(shown(&refused));
+    assert_eq!(refused.status, 429, "{}", refused.text());
 }

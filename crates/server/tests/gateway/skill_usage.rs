@@ -13,6 +13,7 @@ use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
 use crate::gateway::{ClientResponse, Gateway, path};
+use crate::otlp;
 
 const RUNS: u64 = 1_000;
 const SKILLS: usize = 5;
@@ -371,6 +372,24 @@ async fn the_report_lists_what_was_loaded_in_vain_or_never() {
     let read = report(&gateway, "").await.pop().unwrap();
     assert_eq!(read["runs_used"], 1, "a file of it was read: {read}");
     assert!(read["last_used_at"].is_string());
+    // Those that are named, with what they took.
+    let some = format!(
+        "skill_id={}&skill_id={}&skill_id=skill_x&limit=1",
+        ids[0], ids[3]
+    );
+    let some = report(&gateway, &some).await;
+    let [read] = some.as_slice() else {
+        panic!("one was in a run: {some:?}");
+    };
+    assert_eq!(
+        (&read["name"], &read["runs_loaded"]),
+        (&json!("read"), &json!(1))
+    );
+    assert!(read["input_tokens"].as_u64().unwrap() > 0, "{read}");
+    assert!(read["cost"].is_number(), "{read}");
+    let many = "skill_id=skill_x&".repeat(101);
+    let answer = gateway.get(&format!("/v1/skills/usage?{many}"), &[]).await;
+    assert_eq!(answer.status, 400, "{}", answer.text());
     for bad in ["days=0", "days=401", "days=x", "filter=all", "page=%00"] {
         let answer = gateway.get(&format!("/v1/skills/usage?{bad}"), &[]).await;
         assert_eq!(answer.status, 400, "{bad}: {}", answer.text());
@@ -398,9 +417,16 @@ async fn another_tenants_skills_and_costs_are_not_there() {
     gateway.app.flush().await;
     let mine = gateway.get("/v1/skills/usage", &headers).await.json();
     assert_eq!(mine["data"][0]["runs_loaded"], 1, "{mine}");
+    let named = format!("/v1/skills/usage?skill_id={id}");
+    let mine = gateway.get(&named, &headers).await.json();
+    assert_eq!(mine["data"][0]["runs_loaded"], 1, "{mine}");
+    // Money is for administrators.
+    assert!(mine["data"][0].get("cost").is_none(), "{mine}");
     let other = gateway.key("two", KeyScope::Use, &none).await;
     let headers = [("x-api-key", other.as_str())];
     let list = gateway.get("/v1/skills/usage", &headers).await;
+    assert_eq!(list.json()["data"], json!([]));
+    let list = gateway.get(&named, &headers).await;
     assert_eq!(list.json()["data"], json!([]));
     let admin = gateway.key("two", KeyScope::Admin, &none).await;
     let headers = [("x-api-key", admin.as_str())];
@@ -410,42 +436,66 @@ async fn another_tenants_skills_and_costs_are_not_there() {
 }
 
 #[tokio::test]
-async fn a_call_is_a_span_with_its_skill_and_metrics_have_the_parts() {
+async fn a_run_is_spans_with_its_skills_and_metrics_have_the_parts() {
     let collector = MockUpstream::start().await;
-    collector.respond_always(MockResponse::json(200, "{}"));
-    let gateway = Gateway::with(ServerSettings {
-        telemetry: Some(TelemetrySettings {
-            endpoint: format!("{}/v1/traces", collector.url()),
-            headers: Vec::new(),
-            service: "gate".to_owned(),
-        }),
-        ..ServerSettings::default()
+    collector.respond_always(otlp::accepted());
+    let gateway = otlp::traced_with(TelemetrySettings {
+        content: true,
+        ..otlp::settings(&collector)
     })
     .await;
     let id = store_skill(&gateway, "default", "traced-skill").await;
-    gateway
-        .upstream
-        .respond(turn(&[load("traced-skill")], [500, 5, 0, 0]));
-    gateway.upstream.respond(turn(&[], [500, 5, 0, 0]));
-    ask(&gateway, ClientDialect::Messages, json!([named(&id)])).await;
+    let calls = [load("traced-skill"), load("no-such-skill")];
+    gateway.upstream.respond(turn(&calls, [500, 5, 0, 0]));
+    gateway.upstream.respond(turn(&[], [600, 7, 0, 0]));
+    let answer = ask(&gateway, ClientDialect::Messages, json!([named(&id)])).await;
     gateway.app.flush().await;
-    let sent: Value = serde_json::from_str(collector.next_request().await.text()).unwrap();
-    let spans = sent["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array();
-    let [request, call] = spans.unwrap().as_slice() else {
-        panic!("{sent}");
-    };
-    assert_eq!(call["parentSpanId"], request["spanId"]);
-    assert_eq!(call["traceId"], request["traceId"]);
-    assert_eq!(call["name"], "execute_tool load_skill");
-    let attribute = |key: &str| {
-        let mut all = call["attributes"].as_array().unwrap().iter();
-        let found = all.find(|attribute| attribute["key"] == key);
-        found.map(|found| found["value"]["stringValue"].as_str().unwrap().to_owned())
-    };
-    assert_eq!(attribute("gen_ai.operation.name").unwrap(), "execute_tool");
-    assert_eq!(attribute("gen_ai.skill.name").unwrap(), "traced-skill");
-    assert_eq!(attribute("gen_ai.skill.id").unwrap(), id);
-    assert!(attribute("gen_ai.skill.version").is_some_and(|version| !version.is_empty()));
+    let spans = otlp::received(&collector).await;
+    let run = otlp::one(&spans, "invoke_agent prowess");
+    assert!(run.parent_span_id.is_empty());
+    let about = otlp::attributes(&run.attributes);
+    assert_eq!(about["prowess.run"], answer.header("prowess-run").unwrap());
+    assert_eq!(about["prowess.skills"], json!(["traced-skill"]));
+    assert_eq!(about["gen_ai.usage.input_tokens"], 1_100);
+    assert_eq!(about["gen_ai.usage.output_tokens"], 12);
+    let named_as = |name: &'static str| spans.iter().filter(move |span| span.name == name);
+    let turns: Vec<_> = named_as("chat small").collect();
+    let tools: Vec<_> = named_as("execute_tool load_skill").collect();
+    assert_eq!((spans.len(), turns.len(), tools.len()), (5, 2, 2));
+    for span in turns.iter().chain(&tools) {
+        assert_eq!(span.parent_span_id, run.span_id);
+        assert_eq!(span.trace_id, run.trace_id);
+        assert!(span.start_time_unix_nano >= run.start_time_unix_nano);
+        assert!(span.end_time_unix_nano <= run.end_time_unix_nano);
+    }
+    for (turn, (number, input)) in turns.iter().zip([(1, 500), (2, 600)]) {
+        let about = otlp::attributes(&turn.attributes);
+        assert_eq!(about["prowess.turn"], number);
+        assert_eq!(about["gen_ai.usage.input_tokens"], input);
+        assert_eq!(about["gen_ai.provider.name"], "anthropic");
+        assert_eq!(about["gen_ai.response.model"], "m1");
+        let output = about["gen_ai.output.messages"].as_str().unwrap();
+        assert!(output.contains("Let me see."), "{output}");
+        // The provider gets the span of this very turn as parent.
+        let upstream_request = gateway.upstream.next_request().await;
+        let (trace, span) = (otlp::hex(&turn.trace_id), otlp::hex(&turn.span_id));
+        let parent = format!("00-{trace}-{span}-01");
+        assert_eq!(
+            upstream_request.header("traceparent"),
+            Some(parent.as_str())
+        );
+    }
+    let [first, second] = [0, 1].map(|index| otlp::attributes(&tools[index].attributes));
+    assert_eq!(first["gen_ai.operation.name"], "execute_tool");
+    assert_eq!(first["gen_ai.skill.name"], "traced-skill");
+    assert_eq!(first["gen_ai.skill.id"], id);
+    assert!(first["gen_ai.skill.version"].is_string());
+    let arguments = first["gen_ai.tool.call.arguments"].as_str().unwrap();
+    assert_eq!(arguments, r#"{"name":"traced-skill"}"#);
+    let result = first["gen_ai.tool.call.result"].as_str().unwrap();
+    assert!(result.contains("The instructions of"), "{result}");
+    assert_eq!(second["error.type"], "tool_error");
+    assert_eq!(tools[1].status.as_ref().unwrap().code, 2);
 
     let metrics = gateway.get("/metrics", &[]).await;
     for part in ["offered", "loaded"] {
@@ -456,4 +506,42 @@ async fn a_call_is_a_span_with_its_skill_and_metrics_have_the_parts() {
         });
         assert!(is_counted, "{part}\n{}", metrics.text());
     }
+}
+
+#[tokio::test]
+async fn a_kept_run_is_spans_in_the_clients_trace() {
+    let collector = MockUpstream::start().await;
+    let gateway = otlp::traced(&collector).await;
+    let id = store_skill(&gateway, "default", "kept-skill").await;
+    let first = turn(&[load("kept-skill")], [500, 5, 0, 0]);
+    gateway.upstream.respond(first);
+    gateway.upstream.respond(turn(&[], [600, 7, 0, 0]));
+    let trace = "0af7651916cd43dd8448eb211c80319c";
+    let parent = format!("00-{trace}-b7ad6b7169203331-01");
+    let headers = [("prowess-keep", "true"), ("traceparent", parent.as_str())];
+    let skills = json!([named(&id)]);
+    ask_with(&gateway, ClientDialect::Messages, skills, &headers).await;
+    // Sent a moment after the run has ended, which its client does not wait for.
+    let spans = otlp::decode(&collector.next_request().await);
+    let run = otlp::one(&spans, "invoke_agent prowess");
+    assert_eq!(otlp::hex(&run.trace_id), trace);
+    assert_eq!(otlp::hex(&run.parent_span_id), "b7ad6b7169203331");
+    let about = otlp::attributes(&run.attributes);
+    assert_eq!(about["prowess.skills"], json!(["kept-skill"]));
+    assert_eq!(about["gen_ai.usage.input_tokens"], 1_100);
+    // Without the setting there are no texts.
+    let tool = otlp::one(&spans, "execute_tool load_skill");
+    let about = otlp::attributes(&tool.attributes);
+    assert!(!about.contains_key("gen_ai.tool.call.result"));
+    let turns = spans.iter().filter(|span| span.name == "chat small");
+    for turn in turns {
+        assert_eq!(turn.parent_span_id, run.span_id);
+        let upstream_request = gateway.upstream.next_request().await;
+        let parent = format!("00-{trace}-{}-01", otlp::hex(&turn.span_id));
+        assert_eq!(
+            upstream_request.header("traceparent"),
+            Some(parent.as_str())
+        );
+    }
+    assert_eq!(gateway.upstream.requests().await.len(), 0);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use prowess_server::{SecretString, ServeOptions, ServerSettings, serve};
+use prowess_server::{ReadConfig, SecretString, ServeOptions, ServerSettings, serve};
 use prowess_skill::BundleLimits;
 use prowess_store::{KeyLimits, KeyScope, TenantId};
 use prowess_testkit::upstream::MockResponse;
@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::bodies::{CHAT_STREAM, MESSAGES_STREAM};
 use crate::gateway::Gateway;
+use crate::reload::give;
 
 /// A gateway with a listener.
 struct Listening {
@@ -274,6 +275,23 @@ async fn what_goes_wrong_is_an_event_and_the_connection_goes_on() {
     assert_eq!(socket.event().await["error"]["code"], "invalid_message");
     let well = socket.answer(&create("stage/hero", "Hello")).await;
     assert_eq!(last(&well)["status"], "completed");
+}
+
+#[tokio::test]
+async fn each_message_has_the_configuration_of_its_time() {
+    let server = Listening::start(ServerSettings::default()).await;
+    let mut socket = server.connect(None).await.unwrap();
+    let before = socket.answer(&create("stage/hero", "Hello")).await;
+    assert_eq!(last(&before)["status"], "completed");
+    let without_models = ReadConfig {
+        settings: ServerSettings::default(),
+        source: String::new(),
+        changed: Vec::new(),
+    };
+    give(&server.gateway, [Ok(without_models)]);
+    server.gateway.app.reload().await.unwrap();
+    let after = socket.answer(&create("stage/hero", "Hello")).await;
+    assert_eq!(after[0]["type"], "error", "{after:?}");
 }
 
 #[tokio::test]

@@ -216,6 +216,7 @@ impl GatewayRequest<'_> {
         let context = run::RunContext {
             tenant: self.principal.tenant.clone(),
             auto: self.principal.auto(),
+            max_turns: self.max_turns,
             route,
             credentials: self.credentials.clone(),
         };
@@ -236,6 +237,7 @@ impl GatewayRequest<'_> {
         meter: Meter,
     ) -> Result<Response, GatewayError> {
         let client = self.endpoint.client;
+        let is_uncharged = meter.is_uncharged();
         let reply = ClientReply {
             client,
             id: self.id,
@@ -246,14 +248,27 @@ impl GatewayRequest<'_> {
             recorder,
         };
         match outcome {
-            Outcome::Forwarded(forwarded) => {
+            Outcome::Forwarded(mut forwarded) => {
                 let tracker =
                     FileTracker::for_answer(self.app, self.principal, client, raw, &forwarded);
-                let response = reply.respond(forwarded).await;
+                let decision = forwarded.take_decision();
+                let mut response = reply.respond(forwarded).await;
+                if let Some(decision) = decision {
+                    reply::write_route_header(&decision, response.headers_mut());
+                }
+                if is_uncharged {
+                    reply::write_unpriced_header(response.headers_mut());
+                }
                 Ok(file_tracking::track_files(tracker, response))
             }
             Outcome::Answered(body) => Ok(Json(body).into_response()),
-            Outcome::Run(started) => Box::pin(started.respond(reply)).await,
+            Outcome::Run(started) => {
+                let mut response = Box::pin(started.respond(reply)).await?;
+                if is_uncharged {
+                    reply::write_unpriced_header(response.headers_mut());
+                }
+                Ok(response)
+            }
             Outcome::Kept(kept) => Box::pin(kept.respond(self.app, reply.meter)).await,
         }
     }

@@ -82,6 +82,7 @@ impl GatewayRequest<'_> {
             request: incoming.to_neutral()?,
             members: Vec::new(),
             auto: self.principal.auto(),
+            max_turns: self.max_turns,
             route,
             credentials: self.credentials.clone(),
         };
@@ -99,6 +100,7 @@ impl GatewayRequest<'_> {
             headers: &self.credentials.headers,
             body: &body,
             auto: self.principal.auto(),
+            max_turns: self.max_turns,
             created: unix_now(),
             recorder: recorder.map(|recorder| recorder.to_stored(response.as_deref())),
             webhook: keep.webhook,

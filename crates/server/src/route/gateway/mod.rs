@@ -17,6 +17,7 @@
 //! | embeddings of upstreams without OpenAI's API | `embeddings` |
 //! | bodies that pass unchanged | [`sse_passthrough`], [`usage_scan`], `observed_body` |
 //! | bodies that are translated | [`sse_translate`], `unsupported_fields` |
+//! | endpoints besides conversations, and paths of providers | [`endpoints`] |
 //! | files that an upstream stores, by tenant | [`file_tracking`] |
 //! | errors | `error` |
 //!
@@ -33,6 +34,7 @@ mod conversation;
 mod conversations;
 mod embeddings;
 mod endpoint;
+mod endpoints;
 mod error;
 mod file_tracking;
 mod forward;
@@ -57,6 +59,7 @@ pub(crate) use clock::unix_now;
 pub(crate) use conversation::{AnswerRecorder, StoredRecorder};
 pub(super) use conversations::ROUTES as CONVERSATION_ROUTES;
 pub(crate) use endpoint::Endpoint;
+pub(super) use endpoints::ROUTES as ENDPOINT_ROUTES;
 pub(super) use error::GatewayError;
 pub(crate) use forward::forward;
 pub(super) use request::client_credentials;

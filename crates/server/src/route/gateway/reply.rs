@@ -3,12 +3,12 @@
 use axum::Json;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::Stream;
 use prowess_provider::{
     ByteStream, ForwardOutcome, InputTokenCount, ModelOutput, PassThroughResponse, Route,
-    UpstreamReply as Answered, is_event_stream,
+    RouteDecision, UpstreamReply as Answered, is_event_stream,
 };
 use prowess_wire::neutral::{Request, Response as NeutralResponse, StreamEvent};
 use prowess_wire::{ClientDialect, Dropped, ReplyContext, StreamWriter, write_response};
@@ -26,6 +26,24 @@ use crate::meter::Meter;
 /// Marks a token count as estimated by the server.
 pub(super) const ESTIMATED_HEADER: HeaderName = HeaderName::from_static("prowess-estimated");
 
+/// Which of several deployments or fallbacks responded, and why.
+const ROUTE_HEADER: HeaderName = HeaderName::from_static("prowess-route");
+
+/// Tells the client which of several deployments or fallbacks responded, and why.
+pub(super) fn write_route_header(decision: &RouteDecision, headers: &mut HeaderMap) {
+    if let Ok(value) = HeaderValue::try_from(decision.header_value()) {
+        headers.insert(ROUTE_HEADER, value);
+    }
+}
+
+/// Marks a response whose cost is not charged to the key's budget, as its price is not known.
+const UNPRICED_HEADER: HeaderName = HeaderName::from_static("prowess-unpriced");
+
+/// Tells the client that its budget is not charged.
+pub(super) fn write_unpriced_header(headers: &mut HeaderMap) {
+    headers.insert(UNPRICED_HEADER, HeaderValue::from_static("true"));
+}
+
 /// Records which target responded.
 pub(super) fn record_target(meter: &mut Meter, forwarded: &ForwardOutcome, route: &Route) {
     let (provider, model, price) = match forwarded {
@@ -36,6 +54,7 @@ pub(super) fn record_target(meter: &mut Meter, forwarded: &ForwardOutcome, route
         ForwardOutcome::TokenCount(_) => return,
     };
     meter.set_target(provider, model, price.as_ref());
+    meter.set_decision(forwarded.decision());
     let mut targets = route.targets().iter();
     if let Some(target) = targets.find(|target| target.provider() == provider) {
         meter.set_provider_kind(target.kind());

@@ -2,7 +2,7 @@
 //! is parsed.
 
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use prowess_provider::{ClientCredentials, ModelTask, SecretText};
 use prowess_wire::WireError;
 use prowess_wire::raw::RawObject;
@@ -16,10 +16,12 @@ use crate::google::ModelMethod;
 use crate::kept_runs::keep::KeepHeaders;
 use crate::meter::Meter;
 use crate::request_id::RequestId;
-use crate::telemetry::TraceParent;
+use crate::telemetry::RequestTrace;
 
 /// Header with the client's own key for the provider.
 const PROVIDER_KEY_HEADER: HeaderName = HeaderName::from_static("prowess-provider-key");
+/// Header with the turns of the model after which a run pauses.
+const MAX_TURNS_HEADER: HeaderName = HeaderName::from_static("prowess-max-turns");
 /// Prefix of headers meant for this server only.
 const OWN_HEADER_PREFIX: &str = "prowess-";
 
@@ -30,10 +32,13 @@ pub(super) struct GatewayRequest<'a> {
     pub(super) endpoint: Endpoint,
     /// Whether a stream is one JSON array instead of events.
     pub(super) json_array: bool,
-    parent: Option<TraceParent>,
+    /// Its trace, if there is telemetry.
+    trace: Option<Box<RequestTrace>>,
     pub(super) credentials: ClientCredentials,
     /// What the headers say about keeping its run.
     pub(super) keep: KeepHeaders,
+    /// Turns that its run may have; `None`: as configured.
+    pub(super) max_turns: Option<u32>,
     pub(super) id: RequestId,
 }
 
@@ -45,17 +50,27 @@ impl<'a> GatewayRequest<'a> {
         mut parts: Parts,
         id: RequestId,
     ) -> Result<GatewayRequest<'a>, HttpError> {
+        // Without telemetry the client's trace headers pass unread.
+        let telemetry = app.telemetry();
+        let trace = telemetry.map(|telemetry| telemetry.begin(&mut parts.headers));
+        let keep = KeepHeaders::read(&mut parts.headers, &app.settings().webhooks)?;
+        let (credentials, max_turns) = split_headers(parts.headers);
+        let max_turns = match max_turns {
+            None => None,
+            Some(value) => Some(read_max_turns(
+                &value,
+                app.engine().settings().limits.turns,
+            )?),
+        };
         Ok(GatewayRequest {
             app,
             principal,
             json_array: is_json_array(&endpoint, parts.uri.query()),
             endpoint,
-            // No trace parent is parsed when tracing is off.
-            parent: app
-                .telemetry()
-                .and_then(|_| TraceParent::from_headers(&parts.headers)),
-            keep: KeepHeaders::read(&mut parts.headers, &app.settings().webhooks)?,
-            credentials: client_credentials(parts.headers),
+            trace,
+            keep,
+            credentials,
+            max_turns,
             id,
         })
     }
@@ -80,10 +95,13 @@ impl<'a> GatewayRequest<'a> {
     pub(super) fn start_meter(&self, model: &str, stream: bool) -> Meter {
         let client = self.endpoint.client;
         let mut meter = Meter::start(self.app, self.principal, client, model, stream);
+        if self.endpoint.task == ModelTask::Embed {
+            meter.set_operation("embeddings");
+        }
         if self.endpoint.task == ModelTask::CountTokens {
             meter.disable();
         }
-        meter.set_parent(self.parent.clone());
+        meter.set_trace(self.trace.clone());
         meter
     }
 }
@@ -94,8 +112,29 @@ fn is_json_array(endpoint: &Endpoint, query: Option<&str>) -> bool {
     streams && Query::parse(query.unwrap_or_default()).get("alt") != Some("sse")
 }
 
+/// Turns that a request allows: as many as the operator does, or fewer.
+fn read_max_turns(value: &HeaderValue, limit: u32) -> Result<u32, HttpError> {
+    let text = value.to_str().ok();
+    let turns = text.and_then(|text| text.trim().parse::<u32>().ok());
+    turns
+        .filter(|turns| (1..=limit).contains(turns))
+        .ok_or_else(|| {
+            let message = format!(
+                "`{MAX_TURNS_HEADER}` must be a number from 1 to {limit}, which this server \
+                 allows; its operator can change turns under [skills] in prowess.toml"
+            );
+            HttpError::bad_request("max-turns-invalid", message)
+        })
+}
+
 /// What the provider receives of the client: its headers, except those meant for this server.
-pub(in crate::route) fn client_credentials(mut headers: HeaderMap) -> ClientCredentials {
+pub(in crate::route) fn client_credentials(headers: HeaderMap) -> ClientCredentials {
+    split_headers(headers).0
+}
+
+/// The same, and the turns that the request allows. They are looked for among the headers meant
+/// for this server, so that requests without such headers have nothing more to do.
+fn split_headers(mut headers: HeaderMap) -> (ClientCredentials, Option<HeaderValue>) {
     let key = headers
         .get(PROVIDER_KEY_HEADER)
         .and_then(|key| key.to_str().ok());
@@ -105,8 +144,13 @@ pub(in crate::route) fn client_credentials(mut headers: HeaderMap) -> ClientCred
         .filter(|name| name.as_str().starts_with(OWN_HEADER_PREFIX))
         .cloned()
         .collect();
+    let mut max_turns = None;
     for name in ours {
-        headers.remove(name);
+        let is_max_turns = name == MAX_TURNS_HEADER;
+        let value = headers.remove(name);
+        if is_max_turns {
+            max_turns = value;
+        }
     }
-    ClientCredentials { key, headers }
+    (ClientCredentials { key, headers }, max_turns)
 }

@@ -22,6 +22,8 @@ pub(super) struct RunContext {
     pub(super) tenant: TenantId,
     /// The setting of the key.
     pub(super) auto: Option<bool>,
+    /// Turns that the request allows.
+    pub(super) max_turns: Option<u32>,
     pub(super) route: Route,
     pub(super) credentials: ClientCredentials,
 }
@@ -34,6 +36,7 @@ impl RunContext {
             request: incoming.to_neutral()?,
             members: Vec::new(),
             auto: self.auto,
+            max_turns: self.max_turns,
             route: self.route,
             credentials: self.credentials,
         })
@@ -73,6 +76,7 @@ pub(super) async fn start(
         .start_tracked(request, meter.interrupted_row())
         .await?;
     meter.set_run(run.take_usage());
+    meter.begin_run(run.id(), &route_targets);
     let first = run.wait_for_start().await?;
     if let Some(turn) = &first {
         meter.set_target(&turn.provider, &turn.model, turn.price.as_ref());

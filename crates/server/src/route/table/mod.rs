@@ -50,6 +50,7 @@ static HANDLERS: &[&[RouteRow]] = &[
     gateway::SOCKET_ROUTES,
     gateway::CONVERSATION_ROUTES,
     gateway::CHAT_ROUTES,
+    gateway::ENDPOINT_ROUTES,
 ];
 
 /// The rows that the router serves.

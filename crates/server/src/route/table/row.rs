@@ -33,6 +33,7 @@ pub(crate) enum RouteMethod {
     /// Answers HEAD too.
     Get,
     Post,
+    Put,
     Patch,
     Delete,
 }
@@ -124,6 +125,7 @@ where
     match method {
         RouteMethod::Get => routing::get(handler),
         RouteMethod::Post => routing::post(handler),
+        RouteMethod::Put => routing::put(handler),
         RouteMethod::Patch => routing::patch(handler),
         RouteMethod::Delete => routing::delete(handler),
     }
@@ -141,6 +143,7 @@ impl RouteMethod {
         match self {
             RouteMethod::Get => "get",
             RouteMethod::Post => "post",
+            RouteMethod::Put => "put",
             RouteMethod::Patch => "patch",
             RouteMethod::Delete => "delete",
         }

@@ -58,6 +58,8 @@ impl SocketHandler {
     }
 
     async fn process_message(&mut self, text: Utf8Bytes) -> TurnOutcome {
+        // Each message is a request of its own, which begins now.
+        self.app = self.app.current();
         let (app, tenant) = (self.app.clone(), self.tenant.clone());
         // The message and its parsed form are counted until the request exists, which counts
         // its own body. After that nothing of the message is kept except in memory.
