@@ -56,6 +56,16 @@ prowess skill new greeter --tool -d "Greets people by name. Use when someone is 
 prowess skill push greeter
 /usr/bin/python3 /install/ask_run.py "$PROWESS_URL"
 [ "$(stat -c '%U %a' /var/lib/prowess)" = "prowess 700" ] || fail "/var/lib/prowess is open"
+
+echo "== reload"
+sed -i 's/^name = "scripted"$/name = "reloaded"/' /etc/prowess/prowess.toml
+MAINPID=$(cat /tmp/serve.pid) sh -c "$(cat /tmp/serve.pid.reload)"
+for _ in $(seq 200); do
+    grep -q "configuration reloaded" /tmp/serve.log && break
+    sleep 0.05
+done
+grep -q "configuration reloaded" /tmp/serve.log || fail "the configuration was not read again"
+sed -i 's/^name = "reloaded"$/name = "scripted"/' /etc/prowess/prowess.toml
 stop
 
 echo "== upgrade"

@@ -71,6 +71,7 @@ def main(unit, log, pid_file, *variables):
             environment.update(line.split("=", 1) for line in lines)
     environment.update(one.split("=", 1) for one in variables)
     command = shlex.split(take("ExecStart"))
+    Path(f"{pid_file}.reload").write_text(take("ExecReload"))
     state = Path("/var/lib") / take("StateDirectory")
     state.mkdir(exist_ok=True)
     os.chown(state, user.pw_uid, user.pw_gid)

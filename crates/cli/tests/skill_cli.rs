@@ -87,6 +87,7 @@ fn help_names_the_verbs_and_the_exit_codes() {
       runs             List runs, show one, follow or cancel a run of a server
       batches          List batches, show one, or cancel one
       config           Check a configuration, print its schema, or import one from LiteLLM
+      models           Show known models, their limits and prices
       usage            Show model usage and cost
       sandbox          Run commands in the sandbox, without a server
       runtime          Install, list, check and remove runtimes: programs and libraries for skills

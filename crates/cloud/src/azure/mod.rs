@@ -2,8 +2,7 @@
 //! with a secret, an application that trusts another issuer's token, a managed identity.
 //!
 //! Written here instead of with the crate azure_identity (1.0): it reads only the variables of
-//! the process, quotes whole responses in its errors, and has a cache of its own whose requests
-//! wait while it refreshes (8 more packages).
+//! the process, quotes whole responses in its errors, and brings 8 more packages.
 
 mod application;
 mod managed_identity;
