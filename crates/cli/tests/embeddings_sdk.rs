@@ -14,7 +14,7 @@ use installed::{node, python, succeeded};
 use prowess_testkit::SkillFixture;
 use prowess_testkit::embedding_vendors;
 use prowess_testkit::endpoint_vendor;
-use prowess_testkit::upstream::MockUpstream;
+use prowess_testkit::upstream::{MockResponse, MockUpstream, ReceivedRequest};
 use scripted::{scripted_config, start_scripted};
 use server::{MASTER, TestServer, prowess};
 
@@ -38,23 +38,24 @@ fn config(url: &str) -> String {
     .concat()
 }
 
-#[test]
-fn openais_clients_get_embeddings_of_every_kind_of_provider() {
+/// Runs a program with each of OpenAI's clients, against providers that answer like this.
+fn run_openai_clients(respond: fn(&ReceivedRequest) -> MockResponse, program: &str) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
         .build();
     let runtime = runtime.unwrap();
     let upstream = runtime.block_on(MockUpstream::start());
-    upstream.respond_with(embedding_vendors::respond);
+    upstream.respond_with(respond);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("prowess.toml");
     fs::write(&path, config(upstream.url())).unwrap();
     let server = TestServer::start(&[("PROWESS_CONFIG", path.to_str().unwrap())]);
+    let (in_python, in_node) = (format!("{program}.py"), format!("{program}.mjs"));
     let clients: [Command; 3] = [
-        python("openai-2.54", "embed_openai.py"),
-        python("openai-3.49", "embed_openai.py"),
-        node("embed_openai.mjs", "embed_openai.mjs"),
+        python("openai-2.54", &in_python),
+        python("openai-3.49", &in_python),
+        node(&in_node, &in_node),
     ];
     for mut client in clients {
         client
@@ -63,6 +64,11 @@ fn openais_clients_get_embeddings_of_every_kind_of_provider() {
             .env("PROWESS_MODELS", MODELS);
         succeeded(&mut client);
     }
+}
+
+#[test]
+fn openais_clients_get_embeddings_of_every_kind_of_provider() {
+    run_openai_clients(embedding_vendors::respond, "embed_openai");
 }
 
 #[test]
@@ -109,26 +115,5 @@ fn the_server_finds_skills_by_vectors_and_shows_it() {
 
 #[test]
 fn openais_clients_need_no_other_base_url_for_images_sound_and_moderations() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build();
-    let runtime = runtime.unwrap();
-    let upstream = runtime.block_on(MockUpstream::start());
-    upstream.respond_with(endpoint_vendor::respond);
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("prowess.toml");
-    fs::write(&path, config(upstream.url())).unwrap();
-    let server = TestServer::start(&[("PROWESS_CONFIG", path.to_str().unwrap())]);
-    let clients: [Command; 3] = [
-        python("openai-2.54", "endpoints_openai.py"),
-        python("openai-3.49", "endpoints_openai.py"),
-        node("endpoints_openai.mjs", "endpoints_openai.mjs"),
-    ];
-    for mut client in clients {
-        client
-            .env("PROWESS_URL", server.url())
-            .env("PROWESS_API_KEY", MASTER);
-        succeeded(&mut client);
-    }
+    run_openai_clients(endpoint_vendor::respond, "endpoints_openai");
 }
