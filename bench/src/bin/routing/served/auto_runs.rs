@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use prowess_bench::gateway::request::BenchRequest;
 use serde_json::{Value, json};
 
-use super::offer_model::{ANSWER, OfferModel, offered};
+use super::offer_model::{ANSWER, OfferModel, each_text, offered};
 use super::pool_server::PoolServer;
 use super::skill_file::SkillFiles;
 use crate::dataset::{Dataset, GoldQuery};
@@ -190,11 +190,12 @@ impl AutoTotals {
             let messages = request.get("messages").and_then(Value::as_array);
             let mut messages = messages.into_iter().flatten();
             messages.any(|message| {
-                let content = message
-                    .get("content")
-                    .map(Value::to_string)
-                    .unwrap_or_default();
-                message.get("role") == Some(&json!("tool")) && !content.contains("Error:")
+                // Instructions may contain the word too.
+                let mut is_error = false;
+                each_text(message.get("content"), &mut |text| {
+                    is_error |= text.starts_with("Error:");
+                });
+                message.get("role") == Some(&json!("tool")) && !is_error
             })
         };
         self.loaded += usize::from(requests.iter().any(has_result));

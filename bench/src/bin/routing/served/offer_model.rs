@@ -107,7 +107,7 @@ pub(super) fn offered(request: &Value) -> impl Iterator<Item = String> {
 }
 
 /// The texts of a message's content.
-fn each_text(content: Option<&Value>, accept: &mut impl FnMut(&str)) {
+pub(super) fn each_text(content: Option<&Value>, accept: &mut impl FnMut(&str)) {
     match content {
         Some(Value::String(text)) => accept(text),
         Some(Value::Array(parts)) => {
