@@ -11,7 +11,19 @@ pub fn write_varint(mut number: u64, bytes: &mut Vec<u8>) {
 
 /// Reads a number, and advances `bytes`. `None` if the bytes end within it, if it is larger
 /// than 64 bits, or longer than it need be.
+#[inline]
 pub fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
+    // Most numbers of an index are small.
+    if let Some((byte, rest)) = bytes.split_first()
+        && *byte < 0x80
+    {
+        *bytes = rest;
+        return Some(u64::from(*byte));
+    }
+    read_long_varint(bytes)
+}
+
+fn read_long_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0u64;
     for shift in (0..64).step_by(7) {
         let (byte, rest) = bytes.split_first()?;

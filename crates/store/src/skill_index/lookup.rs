@@ -9,7 +9,6 @@ use prowess_ranking::{
 
 use super::block_rows::page_key;
 use super::limits::INLINE_RANKING_BYTES;
-use super::page::each_entry;
 use super::posting::{PostingReader, malformed_page};
 use super::snapshot::{IndexPages, IndexSnapshot};
 use crate::Store;
@@ -88,7 +87,7 @@ impl Store {
             let Some(pages) = self.index_pages(&snapshot, &query).await? else {
                 continue;
             };
-            let bytes: usize = pages.values().map(Vec::len).sum();
+            let bytes: usize = pages.values().map(|page| page.len()).sum();
             let bytes = bytes + compared.as_ref().map_or(0, |(_, all)| all.memory());
             let rank = move || {
                 let compared = compared.as_ref();
@@ -223,7 +222,7 @@ fn collect_postings(
             let Some(page) = pages.get(&page_key(block.id, page)) else {
                 continue;
             };
-            each_entry(page, term, |entry| {
+            page.each_entry(term, |entry| {
                 let mut reader = PostingReader::new(entry.list);
                 while let Some(found) = reader.read()? {
                     let document = first.saturating_add(found.place);

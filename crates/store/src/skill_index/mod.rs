@@ -27,6 +27,7 @@
 //! | `limits` | sizes of blocks and pages |
 //! | `posting` | a document in the list of a term, as bytes |
 //! | `page` | sorted terms with their postings, as pages; the directory of a block's pages |
+//! | `indexed_page`, `page_cache` | a page in memory with the places of its entries; those that were read |
 //! | `block` | the documents of a block, as bytes |
 //! | `dead` | the set of a block's dead documents |
 //! | `block_rows` | blocks in the database: states, inserting, cleaning up |
@@ -42,6 +43,7 @@ mod block;
 mod block_rows;
 mod dead;
 mod document_terms;
+mod indexed_page;
 mod limits;
 mod lookup;
 mod merge;
@@ -50,6 +52,7 @@ mod merge_queue;
 #[cfg(test)]
 mod model_tests;
 mod page;
+mod page_cache;
 mod page_cursor;
 mod posting;
 mod seal;
@@ -60,5 +63,6 @@ pub(crate) use block::BlockCache;
 pub(crate) use document_terms::{row_terms, version_terms, when_to_use};
 pub(crate) use lookup::{Explanation, RankedDocument, check_query};
 pub(crate) use merge_queue::MergeQueue;
+pub(crate) use page_cache::PageCache;
 pub(crate) use snapshot::number_list;
 pub(crate) use write::{IndexChange, add_document, remove_document};

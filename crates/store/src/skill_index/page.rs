@@ -4,7 +4,6 @@
 //! is cut into several entries of the same term, on consecutive pages, each of which can be
 //! read alone. The directory has the first term of each page.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use prowess_ranking::{read_varint, write_varint};
@@ -36,22 +35,6 @@ pub(super) fn read_entry<'a>(page: &mut &'a [u8]) -> Result<Option<PageEntry<'a>
         })
     };
     read(page).map(Some).ok_or_else(malformed_page)
-}
-
-/// Calls `accept` with each entry of a term in a page: a list may be cut within a page.
-pub(super) fn each_entry<'a>(
-    mut page: &'a [u8],
-    term: &str,
-    mut accept: impl FnMut(PageEntry<'a>) -> Result<()>,
-) -> Result<()> {
-    while let Some(entry) = read_entry(&mut page)? {
-        match entry.term.cmp(term.as_bytes()) {
-            Ordering::Less => {}
-            Ordering::Equal => accept(entry)?,
-            Ordering::Greater => break,
-        }
-    }
-    Ok(())
 }
 
 pub(super) fn read_slice<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
@@ -189,13 +172,15 @@ impl PageWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::skill_index::indexed_page::IndexedPage;
     use crate::skill_index::posting::PostingReader;
     use prowess_ranking::FieldCounts;
 
     fn postings_of(pages: &[Vec<u8>], directory: &PageDirectory, term: &str) -> Vec<u32> {
         let mut places = Vec::new();
         for page in &pages[directory.pages_of(term)] {
-            let read = each_entry(page, term, |entry| {
+            let page = IndexedPage::new(page.clone()).unwrap();
+            let read = page.each_entry(term, |entry| {
                 let before = places.len();
                 let mut reader = PostingReader::new(entry.list);
                 while let Some(posting) = reader.read()? {

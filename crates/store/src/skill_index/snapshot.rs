@@ -10,9 +10,10 @@ use prowess_ranking::{CorpusStats, FieldCounts, SkillQuery, each_encoded_term};
 use super::block::BlockDocuments;
 use super::block_rows::page_key;
 use super::dead::DeadSet;
+use super::indexed_page::IndexedPage;
 use super::limits::MAX_QUERY_PAGES;
 use crate::Store;
-use crate::db::{Database, DbRow, Sql};
+use crate::db::{Database, Sql};
 use crate::error::{Error, Result};
 use crate::tenant::TenantId;
 
@@ -41,7 +42,7 @@ pub(super) struct RecentMatch {
 }
 
 /// Pages by key.
-pub(super) type IndexPages = HashMap<i64, Vec<u8>>;
+pub(super) type IndexPages = HashMap<i64, Arc<IndexedPage>>;
 
 impl IndexSnapshot {
     /// The documents' places run through all blocks and recent documents.
@@ -132,16 +133,25 @@ impl Store {
         query: &SkillQuery,
     ) -> Result<Option<IndexPages>> {
         let keys = needed_pages(snapshot, query);
-        if keys.is_empty() {
-            return Ok(Some(IndexPages::new()));
+        let cache = &self.page_cache().0;
+        let mut pages = IndexPages::with_capacity(keys.len());
+        let mut missing = BTreeSet::new();
+        for key in &keys {
+            match cache.get(key).await {
+                Some(page) => drop(pages.insert(*key, page)),
+                None => drop(missing.insert(*key)),
+            }
         }
-        let sql = select_pages(self.db().database(), &keys);
-        let rows = self.db().fetch_all(sql).await?;
-        let read = |row: &DbRow| {
+        if missing.is_empty() {
+            return Ok(Some(pages));
+        }
+        let sql = select_pages(self.db().database(), &missing);
+        for row in self.db().fetch_all(sql).await? {
             let content = row.optional_bytes("content")?.unwrap_or_default();
-            Ok::<_, Error>((row.int("key")?, content))
-        };
-        let pages = rows.iter().map(read).collect::<Result<IndexPages>>()?;
+            let (key, page) = (row.int("key")?, Arc::new(IndexedPage::new(content)?));
+            cache.insert(key, Arc::clone(&page)).await;
+            pages.insert(key, page);
+        }
         Ok((pages.len() == keys.len()).then_some(pages))
     }
 }
