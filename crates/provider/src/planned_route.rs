@@ -73,7 +73,7 @@ impl Route {
     ) -> Result<EmbeddingReply, CallError> {
         let shape = RequestShape {
             tokens: request.estimate_tokens(),
-            conversation: None,
+            ..RequestShape::default()
         };
         let mut walk = self.walk(plan, shape);
         let mut last = None;
@@ -126,6 +126,10 @@ impl Route {
     }
 
     pub(crate) fn walk<'r>(&'r self, plan: &'r RoutePlan, shape: RequestShape) -> Walk<'r> {
+        let shape = RequestShape {
+            owner: self.owner,
+            ..shape
+        };
         Walk::new(&self.name, &self.targets, plan, shape)
     }
 }

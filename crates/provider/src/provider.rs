@@ -126,6 +126,14 @@ impl HttpBackend {
         }
     }
 
+    /// Where the credentials come from when there is no key.
+    pub(crate) fn credential_source(&self) -> Option<String> {
+        match &self.key {
+            Some(_) => None,
+            None => self.upstream.credential_source(),
+        }
+    }
+
     /// Adds the headers that every request to this provider carries.
     pub(crate) fn add_headers(&self, headers: &mut HeaderMap) {
         for (name, value) in &self.headers {

@@ -10,6 +10,7 @@ use crate::endpoints::{EndpointResponse, ProviderPathRequest};
 use crate::error::CallError;
 use crate::health::ProviderHealth;
 use crate::models::{ModelEntry, UpstreamModel};
+use crate::provider::ProviderBackend;
 use crate::provider_files::ProviderFileResponse;
 use crate::route::Route;
 use crate::route_error::RouteError;
@@ -60,6 +61,15 @@ impl Providers {
     /// well-known ones whose key variable is set.
     pub fn names(&self) -> Vec<String> {
         self.table.provider_names()
+    }
+
+    /// Where the credentials of a provider come from, if a cloud gives them: in words, without
+    /// reading or asking for them.
+    pub fn credential_source(&self, provider: &str) -> Option<String> {
+        match &self.table.find_provider(provider).ok()?.backend {
+            ProviderBackend::Http(http) => http.credential_source(),
+            ProviderBackend::Scripted(_) => None,
+        }
     }
 
     /// What is known of recent calls to each provider, from memory.

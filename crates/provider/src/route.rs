@@ -10,6 +10,7 @@ use crate::call::UpstreamReply;
 use crate::client_request::ClientRequest;
 use crate::count::InputTokenCount;
 use crate::credentials::ClientCredentials;
+use crate::deployments::conversation_key::hash_owner;
 use crate::deployments::plan::RoutePlan;
 use crate::deployments::{FailureCode, RouteDecision, RouteReason};
 use crate::embed::EmbeddingReply;
@@ -25,6 +26,8 @@ pub struct Route {
     pub(crate) targets: Vec<Target>,
     /// How a target is chosen; `None` if they are tried in their order.
     pub(crate) plan: Option<Arc<RoutePlan>>,
+    /// Whose requests it is used for, if that matters to the plan.
+    pub(crate) owner: u64,
 }
 
 /// The outcome of a forwarded request.
@@ -91,6 +94,16 @@ impl Route {
     /// deployments, and without fallbacks for special failures, they are tried in this order.
     pub fn targets(&self) -> &[Target] {
         &self.targets
+    }
+
+    /// Says whose requests the route is used for: the deployments that conversations prefer are
+    /// remembered per owner, each within its share. Costs nothing where none are preferred.
+    pub fn set_owner(&mut self, owner: &str) {
+        if let Some(plan) = &self.plan
+            && plan.prefers_deployments
+        {
+            self.owner = hash_owner(owner);
+        }
     }
 
     /// The same with its first model only, and with one deployment of it.

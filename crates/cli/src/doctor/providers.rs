@@ -1,4 +1,5 @@
-//! Providers of models: which have a key. Keys are neither shown nor tried.
+//! Providers of models: which have a key, or which source of a cloud's credentials. Neither is
+//! shown or tried.
 
 use prowess_provider::Providers;
 use prowess_provider::config::ProvidersConfig as Gateway;
@@ -31,12 +32,23 @@ pub(super) fn check(gateway: &Gateway) -> Vec<PartReport> {
                     "set OPENAI_API_KEY, ANTHROPIC_API_KEY or similar, or add [providers] to \
                      prowess.toml",
                 ),
-                names => PartReport::ok(PROVIDERS, names.join(", ")),
+                names => {
+                    let shown = names.iter().map(|name| shown(&providers, name));
+                    PartReport::ok(PROVIDERS, shown.collect::<Vec<_>>().join(", "))
+                }
             });
         }
     }
     parts.extend(check_keys(gateway));
     parts
+}
+
+/// A provider, with the source of its credentials if a cloud gives them.
+fn shown(providers: &Providers, name: &str) -> String {
+    match providers.credential_source(name) {
+        Some(source) => format!("{name} (credentials: {source})"),
+        None => name.to_owned(),
+    }
 }
 
 /// Keys that the configuration names and that this environment lacks.

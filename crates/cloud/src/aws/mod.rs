@@ -78,6 +78,18 @@ impl AwsChain {
         }
     }
 
+    /// The first source that variables and options name. Nothing is read or asked.
+    pub fn source_name(options: &AwsChainOptions, variables: &Variables) -> String {
+        let source = match options.base {
+            Some(_) => "configured keys".to_owned(),
+            None => sources::first_visible(variables, options.profile.as_deref()),
+        };
+        match &options.role_arn {
+            Some(role) => format!("role {role} with {source}"),
+            None => source,
+        }
+    }
+
     async fn credentials(&self) -> Result<Issued<Credentials>, CloudError> {
         let client = TransportClient::new(Arc::clone(&self.transport));
         let config = self.loader(&client)?.load().await;

@@ -66,6 +66,11 @@ impl Application {
         }))
     }
 
+    /// How it proves who it is.
+    pub(super) fn source(&self) -> &'static str {
+        self.proof.source()
+    }
+
     pub(super) async fn token(
         &self,
         azure: &AzureContext,

@@ -13,7 +13,7 @@ use crate::secret::CloudToken;
 use crate::source::Issued;
 use crate::transport::{METADATA_IP, checked_url, request_to, secret_header};
 
-const SOURCE: &str = "managed identity";
+pub(super) const SOURCE: &str = "managed identity";
 const MACHINE_PATH: &str = "/metadata/identity/oauth2/token";
 
 #[derive(Deserialize)]

@@ -65,6 +65,15 @@ impl AzureTokens {
         }
     }
 
+    /// The source that options and variables name, or what it lacks. Nothing is read or asked.
+    pub fn source_name(options: &AzureTokenOptions, variables: &Variables) -> String {
+        match application::Application::find(options, variables) {
+            Ok(Ok(application)) => application.source().to_owned(),
+            Ok(Err(_)) => managed_identity::SOURCE.to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
     async fn token(&self) -> Result<Issued<CloudToken>, CloudError> {
         let tried = match application::Application::find(&self.options, &self.azure.variables)? {
             Ok(application) => return application.token(&self.azure).await,

@@ -70,8 +70,20 @@ impl GoogleTokens {
         }
     }
 
+    /// The source that options and variables name. Nothing is read or asked.
+    pub fn source_name(options: &GoogleTokenOptions, variables: &Variables) -> String {
+        let source = match find_file(options, variables) {
+            Some(file) => file.display().to_string(),
+            None => "metadata server".to_owned(),
+        };
+        match &options.impersonate {
+            Some(account) => format!("{account} with {source}"),
+            None => source,
+        }
+    }
+
     async fn token(&self) -> Result<Issued<CloudToken>, CloudError> {
-        let token = match self.file() {
+        let token = match find_file(&self.options, &self.google.variables) {
             Some(path) => {
                 let file = file::CredentialsFile::read(&path)?;
                 file.token(&self.google).await
@@ -82,14 +94,6 @@ impl GoogleTokens {
             Some(account) => impersonation::of_account(&self.google, account, &token.value).await,
             None => Ok(token),
         }
-    }
-
-    /// The credentials file to use. One that is named must be there; the user's own may not be.
-    fn file(&self) -> Option<PathBuf> {
-        let configured = self.options.credentials.clone();
-        let named = || self.google.variables.path("GOOGLE_APPLICATION_CREDENTIALS");
-        let users = || user_credentials_file(&self.google.variables).filter(|file| file.is_file());
-        configured.or_else(named).or_else(users)
     }
 
     async fn ask_metadata_server(&self) -> Result<Issued<CloudToken>, CloudError> {
@@ -129,6 +133,14 @@ impl CredentialSource for GoogleTokens {
     fn fetch(&self) -> FetchFuture<'_, CloudToken> {
         Box::pin(self.token())
     }
+}
+
+/// The credentials file to use. One that is named must be there; the user's own may not be.
+fn find_file(options: &GoogleTokenOptions, variables: &Variables) -> Option<PathBuf> {
+    let configured = options.credentials.clone();
+    let named = || variables.path("GOOGLE_APPLICATION_CREDENTIALS");
+    let users = || user_credentials_file(variables).filter(|file| file.is_file());
+    configured.or_else(named).or_else(users)
 }
 
 /// Where `gcloud auth application-default login` puts a user's credentials.

@@ -43,6 +43,7 @@ pub(crate) struct AwsAuthOptions<'a> {
 #[derive(Debug)]
 pub(crate) struct AwsAuth {
     provider: String,
+    source_name: String,
     source: AwsSource,
 }
 
@@ -79,14 +80,26 @@ impl AwsAuth {
             None if options.profile.is_some() => None,
             None => SigningKeys::from_variables(env),
         };
-        let source = match (keys, options.role_arn) {
-            (Some(keys), None) => AwsSource::Keys(Box::new(keys)),
+        let (source, source_name) = match (keys, options.role_arn) {
+            (Some(keys), None) => {
+                let name = match options.keys {
+                    Some(_) => "configured keys",
+                    None => "environment",
+                };
+                (AwsSource::Keys(Box::new(keys)), name.to_owned())
+            }
             (keys, _) => chain(&options, keys, env),
         };
         Ok(AwsAuth {
             provider: options.provider.to_owned(),
+            source_name,
             source,
         })
+    }
+
+    /// Where the credentials come from, in words.
+    pub(crate) fn source_name(&self) -> &str {
+        &self.source_name
     }
 
     /// Credentials that are valid now. Waits only when none are.
@@ -110,7 +123,11 @@ impl AwsAuth {
 }
 
 #[cfg(feature = "clouds")]
-fn chain(options: &AwsAuthOptions<'_>, keys: Option<SigningKeys>, env: &Env) -> AwsSource {
+fn chain(
+    options: &AwsAuthOptions<'_>,
+    keys: Option<SigningKeys>,
+    env: &Env,
+) -> (AwsSource, String) {
     use std::sync::Arc;
 
     use prowess_cloud::{AwsChain, AwsChainOptions, CloudClock};
@@ -120,24 +137,28 @@ fn chain(options: &AwsAuthOptions<'_>, keys: Option<SigningKeys>, env: &Env) -> 
     let base = keys.map(|keys| -> prowess_cloud::BaseCredentials {
         Arc::new(move || keys.credentials().map_err(|error| error.to_string()))
     });
+    let options = AwsChainOptions {
+        region: options.region.to_owned(),
+        profile: options.profile.map(str::to_owned),
+        role_arn: options.role_arn.map(str::to_owned),
+        external_id: options.external_id.map(str::to_owned),
+        base,
+    };
+    let name = AwsChain::source_name(&options, &env.variables());
     let chain = AwsChain::new(
-        AwsChainOptions {
-            region: options.region.to_owned(),
-            profile: options.profile.map(str::to_owned),
-            role_arn: options.role_arn.map(str::to_owned),
-            external_id: options.external_id.map(str::to_owned),
-            base,
-        },
+        options,
         env.variables(),
         CredentialTransport::shared(),
         CloudClock::system(),
     );
-    AwsSource::Chain(CredentialCache::new(chain, CloudClock::system()))
+    let cache = CredentialCache::new(chain, CloudClock::system());
+    (AwsSource::Chain(cache), name)
 }
 
 #[cfg(not(feature = "clouds"))]
-fn chain(_: &AwsAuthOptions<'_>, _: Option<SigningKeys>, _: &Env) -> AwsSource {
-    AwsSource::NotBuilt
+fn chain(_: &AwsAuthOptions<'_>, _: Option<SigningKeys>, _: &Env) -> (AwsSource, String) {
+    let name = "none that is part of this build".to_owned();
+    (AwsSource::NotBuilt, name)
 }
 
 /// A role is an ARN; anything else would only be refused by AWS, with a worse message.

@@ -34,6 +34,7 @@ pub(crate) struct AzureAuthOptions<'a> {
 #[derive(Debug)]
 pub(crate) struct AzureAuth {
     provider: String,
+    source_name: String,
     tokens: CredentialCache<SecretText>,
 }
 
@@ -57,13 +58,15 @@ impl AzureAuth {
             };
             Arc::new(read) as prowess_cloud::ReadSecret
         });
+        let given = AzureTokenOptions {
+            tenant_id: options.tenant_id.map(str::to_owned),
+            client_id: options.client_id.map(str::to_owned),
+            client_secret: secret,
+            federated_token_file: options.federated_token_file.map(Path::to_owned),
+        };
+        let source_name = AzureTokens::source_name(&given, &env.variables());
         let source = AzureTokens::new(
-            AzureTokenOptions {
-                tenant_id: options.tenant_id.map(str::to_owned),
-                client_id: options.client_id.map(str::to_owned),
-                client_secret: secret,
-                federated_token_file: options.federated_token_file.map(Path::to_owned),
-            },
+            given,
             env.variables(),
             CredentialTransport::shared(),
             CloudClock::system(),
@@ -71,8 +74,14 @@ impl AzureAuth {
         let tokens = source.map_values(|token| SecretText::new(token.as_str()));
         Ok(AzureAuth {
             provider: options.provider.to_owned(),
+            source_name,
             tokens: CredentialCache::new(tokens, CloudClock::system()),
         })
+    }
+
+    /// Where the tokens come from, in words.
+    pub(crate) fn source_name(&self) -> String {
+        self.source_name.clone()
     }
 
     /// A token that is valid now. Waits only when none is.

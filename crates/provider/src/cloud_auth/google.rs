@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use prowess_cloud::{
-    CloudClock, CredentialCache, CredentialSource, GoogleTokenOptions, GoogleTokens,
+    CloudClock, CredentialCache, CredentialSource, GoogleTokenOptions, GoogleTokens, Variables,
 };
 
 use super::error::key_error;
@@ -31,6 +31,8 @@ pub(crate) struct GoogleAuthOptions<'a> {
 #[derive(Debug)]
 pub(crate) struct GoogleAuth {
     provider: String,
+    options: GoogleTokenOptions,
+    variables: Variables,
     tokens: CredentialCache<SecretText>,
 }
 
@@ -52,20 +54,29 @@ impl GoogleAuth {
                 why: "it must be the address of a service account, as in name@project.iam.gserviceaccount.com",
             });
         }
+        let (provider, variables) = (options.provider.to_owned(), env.variables());
+        let options = GoogleTokenOptions {
+            credentials: options.credentials.map(Path::to_owned),
+            impersonate: options.impersonate.map(str::to_owned),
+        };
         let source = GoogleTokens::new(
-            GoogleTokenOptions {
-                credentials: options.credentials.map(Path::to_owned),
-                impersonate: options.impersonate.map(str::to_owned),
-            },
-            env.variables(),
+            options.clone(),
+            variables.clone(),
             CredentialTransport::shared(),
             CloudClock::system(),
         );
         let tokens = source.map_values(|token| SecretText::new(token.as_str()));
         Ok(Some(GoogleAuth {
-            provider: options.provider.to_owned(),
+            provider,
+            options,
+            variables,
             tokens: CredentialCache::new(tokens, CloudClock::system()),
         }))
+    }
+
+    /// Where the tokens come from, in words.
+    pub(crate) fn source_name(&self) -> String {
+        GoogleTokens::source_name(&self.options, &self.variables)
     }
 
     /// A token that is valid now. Waits only when none is.

@@ -55,6 +55,11 @@ pub(crate) fn of_stored_response(id_json: &str) -> u64 {
     SEED.hash_one(("previous_response_id", id_json))
 }
 
+/// What stands for the owner of conversations.
+pub(crate) fn hash_owner(owner: &str) -> u64 {
+    SEED.hash_one(("owner", owner))
+}
+
 /// The key of a request in neutral form.
 pub(crate) fn of_request(request: &Request) -> Option<u64> {
     let mut hash = SEED.build_hasher();

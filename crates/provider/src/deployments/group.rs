@@ -37,15 +37,15 @@ pub(crate) struct Unavailable {
 }
 
 impl DeploymentGroup {
-    /// The deployment that a conversation prefers.
-    pub(crate) fn preferred(&self, key: Option<u64>) -> Option<usize> {
-        self.sticky.as_ref()?.get(key?)
+    /// The deployment that a conversation of an owner prefers.
+    pub(crate) fn preferred(&self, owner: u64, key: Option<u64>) -> Option<usize> {
+        self.sticky.as_ref()?.get(owner, key?)
     }
 
-    /// Notes that a deployment answered a conversation.
-    pub(crate) fn note_answer(&self, key: Option<u64>, member: usize) {
+    /// Notes that a deployment answered a conversation of an owner.
+    pub(crate) fn note_answer(&self, owner: u64, key: Option<u64>, member: usize) {
         if let (Some(sticky), Some(key)) = (&self.sticky, key) {
-            sticky.set(key, member);
+            sticky.set(owner, key, member);
         }
     }
 

@@ -18,6 +18,8 @@ pub(crate) struct RequestShape {
     /// Tokens that it counts against a deployment's limit: those of the input, estimated, and
     /// the output that it allows, as providers count before they respond.
     pub(crate) tokens: u64,
+    /// Whose request it is; set by its route.
+    pub(crate) owner: u64,
     /// What identifies its conversation.
     pub(crate) conversation: Option<u64>,
 }
@@ -36,6 +38,7 @@ impl RequestShape {
         RequestShape {
             tokens: input.saturating_add(output.unwrap_or_default()),
             conversation,
+            ..RequestShape::default()
         }
     }
 
@@ -49,6 +52,7 @@ impl RequestShape {
         RequestShape {
             tokens: estimate_tokens(request).saturating_add(output),
             conversation,
+            ..RequestShape::default()
         }
     }
 }

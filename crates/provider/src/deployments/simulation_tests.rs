@@ -57,7 +57,7 @@ fn request(
 ) -> Option<usize> {
     let mut tried = vec![false; group.members.len()];
     loop {
-        let preferred = group.preferred(key);
+        let preferred = group.preferred(0, key);
         let is_tried = |member: usize| tried[member];
         let picked = group.pick(is_tried, 0, preferred, random.u64(..))?;
         let slot = &group.members[picked.member];
@@ -65,7 +65,7 @@ fn request(
         let outcome = outcome(picked.member);
         permit.record_outcome(&outcome);
         if outcome.is_ok() {
-            group.note_answer(key, picked.member);
+            group.note_answer(0, key, picked.member);
             return Some(picked.member);
         }
         tried[picked.member] = true;

@@ -148,7 +148,7 @@ impl<'r> Walk<'r> {
                 preferred: false,
             });
         };
-        let preferred = group.preferred(self.shape.conversation);
+        let preferred = group.preferred(self.shape.owner, self.shape.conversation);
         let picked = group.pick(
             |member| is_tried(model.first + member),
             self.shape.tokens,
@@ -192,7 +192,8 @@ impl<'r> Walk<'r> {
         let model = self.models().get(self.position);
         let group = model.and_then(|model| model.group.as_ref());
         if let (Some(group), Some(current)) = (group, self.current) {
-            group.note_answer(Some(of_stored_response(id_json)), current.member);
+            let key = Some(of_stored_response(id_json));
+            group.note_answer(self.shape.owner, key, current.member);
         }
     }
 
@@ -201,7 +202,7 @@ impl<'r> Walk<'r> {
         let current = self.current?;
         let model = self.models().get(self.position)?;
         if let Some(group) = &model.group {
-            group.note_answer(self.shape.conversation, current.member);
+            group.note_answer(self.shape.owner, self.shape.conversation, current.member);
         }
         let failure = self.last_failure;
         let reason = match (self.stage, failure, &model.group) {

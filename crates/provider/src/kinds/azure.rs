@@ -182,6 +182,10 @@ impl Upstream for Azure {
         Some(EmbeddingDialect::OpenAi)
     }
 
+    fn credential_source(&self) -> Option<String> {
+        Some(self.tokens.as_ref()?.source_name())
+    }
+
     fn authenticate(&self) -> Option<Authentication<'_>> {
         let tokens = self.tokens.as_ref()?;
         Some(Box::pin(async move { tokens.token().await.map(Some) }))

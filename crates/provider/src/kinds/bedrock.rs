@@ -309,6 +309,10 @@ impl Upstream for Bedrock {
         false
     }
 
+    fn credential_source(&self) -> Option<String> {
+        Some(self.auth.source_name().to_owned())
+    }
+
     fn authenticate(&self) -> Option<Authentication<'_>> {
         Some(Box::pin(async move {
             let credentials = self.auth.credentials().await?;

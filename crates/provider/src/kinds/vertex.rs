@@ -231,6 +231,10 @@ impl Upstream for Vertex {
         (model_dialect(model) == Dialect::Gemini).then_some(EmbeddingDialect::Vertex)
     }
 
+    fn credential_source(&self) -> Option<String> {
+        Some(self.tokens.as_ref()?.source_name())
+    }
+
     fn authenticate(&self) -> Option<Authentication<'_>> {
         let tokens = self.tokens.as_ref()?;
         Some(Box::pin(async move { tokens.token().await.map(Some) }))

@@ -53,6 +53,7 @@ impl RouteEntry {
             name: name.to_owned(),
             targets,
             plan: fallbacks.and_then(|fallbacks| fallbacks.plan.clone()),
+            owner: 0,
         }
     }
 

@@ -65,6 +65,7 @@ impl RoutingTable {
                 name: name.to_owned(),
                 targets: vec![self.plain_target(name)?],
                 plan: None,
+                owner: 0,
             }),
         }
     }

@@ -75,6 +75,11 @@ pub(crate) trait Upstream: fmt::Debug + Send + Sync {
         None
     }
 
+    /// Where that comes from, in words. Nothing is read or asked.
+    fn credential_source(&self) -> Option<String> {
+        None
+    }
+
     /// What its models support, before their names are considered.
     fn default_write_options(&self) -> WriteOptions {
         WriteOptions::default()

@@ -338,6 +338,32 @@ async fn a_conversation_stays_with_the_deployment_that_answered_it() {
 }
 
 #[tokio::test]
+async fn owners_do_not_share_what_their_conversations_prefer() {
+    let upstreams = Upstreams::start().await;
+    let mut route = upstreams.route(ModelConfig {
+        sticky: None,
+        ..gpt()
+    });
+    let mut other = route.clone();
+    route.set_owner("acme");
+    other.set_owner("globex");
+    let down = r#"{"error":{"message":"down"}}"#;
+    upstreams.eu.respond(MockResponse::json(500, down));
+    let moved = routed(&route, "x").await;
+    assert!(moved.contains("deployment=us/"), "{moved}");
+    let stays = routed(&route, "x").await;
+    assert!(
+        stays.contains("deployment=us/") && stays.ends_with("reason=sticky"),
+        "{stays}"
+    );
+    let others = routed(&other, "x").await;
+    assert!(
+        others.contains("deployment=eu/") && others.ends_with("reason=weighted"),
+        "{others}"
+    );
+}
+
+#[tokio::test]
 async fn a_response_is_continued_where_it_is_stored() {
     let upstreams = Upstreams::start().await;
     let stored = |id: &str| {
