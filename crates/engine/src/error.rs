@@ -232,6 +232,9 @@ fn sandbox_error_kind(error: &SandboxError) -> (ErrorKind, u16) {
         SandboxError::ContainerNotFound { .. } | SandboxError::FileNotFound { .. } => {
             (ErrorKind::NotFound, 404)
         }
+        SandboxError::Remote { .. } => (ErrorKind::Api, 500),
+        // Dialects without this status render it as 503.
+        SandboxError::NoWorker { .. } => (ErrorKind::Overloaded, 529),
         _ => (ErrorKind::Overloaded, 503),
     }
 }
@@ -239,6 +242,7 @@ fn sandbox_error_kind(error: &SandboxError) -> (ErrorKind, u16) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prowess_wire::{ClientDialect, render_client_error};
 
     #[test]
     fn a_limit_of_the_sandbox_has_the_status_of_its_scope() {
@@ -262,17 +266,53 @@ mod tests {
             held: 1,
             allowed: 1,
         };
+        let no_worker = SandboxError::NoWorker {
+            why: "none is alive".into(),
+            retry_after: Duration::from_secs(5),
+        };
+        let lost = SandboxError::WorkerLost {
+            why: "three workers were lost".into(),
+        };
+        let remote = SandboxError::Remote {
+            code: "io".into(),
+            message: "the disk of a worker failed".into(),
+        };
         for (error, status, seconds) in [
             (busy(BusyScope::Tenant), 429, Some(3)),
             (busy(BusyScope::Server), 503, Some(3)),
             (many, 429, None),
             (full, 507, None),
             (over, 413, None),
+            (no_worker, 529, Some(5)),
+            (lost, 503, None),
+            (remote, 500, None),
         ] {
             let error = RunError::Toolbox(error.into());
             assert_eq!(error.to_api_error().status, status, "{error}");
             let retry = error.retry_after().map(|after| after.as_secs());
             assert_eq!(retry, seconds, "{error}");
+        }
+    }
+
+    #[test]
+    fn that_no_worker_is_free_has_the_status_of_an_overloaded_server_in_every_dialect() {
+        let error = RunError::Toolbox(
+            SandboxError::NoWorker {
+                why: "none is alive".into(),
+                retry_after: Duration::from_secs(5),
+            }
+            .into(),
+        );
+        for (client, status) in [
+            (ClientDialect::Messages, 529),
+            (ClientDialect::Chat, 503),
+            (ClientDialect::Responses, 503),
+            (ClientDialect::Gemini, 503),
+        ] {
+            let rendered = render_client_error(client, &error.to_api_error());
+            assert_eq!(rendered.status, status, "{client:?}");
+            let body = rendered.body.to_string();
+            assert!(body.contains("no worker is available"), "{body}");
         }
     }
 }

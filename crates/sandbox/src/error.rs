@@ -181,6 +181,28 @@ pub enum Error {
         /// The unsupported feature.
         what: &'static str,
     },
+    /// No worker could take the command in time.
+    #[error("no worker is available: {why}; try again in {} seconds", seconds(*.retry_after))]
+    NoWorker {
+        /// What was found instead.
+        why: String,
+        /// When a retry may succeed.
+        retry_after: Duration,
+    },
+    /// The workers that ran the command were lost, and it was given up.
+    #[error("the command was interrupted and not completed: {why}")]
+    WorkerLost {
+        /// What happened, and whether it may have had effects.
+        why: String,
+    },
+    /// An error of another host that is none of the others here.
+    #[error("{message}")]
+    Remote {
+        /// Its code there.
+        code: String,
+        /// Its text, without paths of that host.
+        message: String,
+    },
     /// A request to the Docker daemon failed.
     #[error("docker: {what} failed; see the server's log")]
     Docker {
@@ -244,8 +266,13 @@ fn launch(failure: &LaunchFailure) -> String {
     format!("{}: {why}", failure.step)
 }
 
+/// Whole seconds to wait, at least one.
+fn seconds(retry_after: Duration) -> u64 {
+    retry_after.as_secs().max(1)
+}
+
 fn busy(scope: BusyScope, running: usize, waiting: usize, retry_after: Duration) -> String {
-    let seconds = retry_after.as_secs().max(1);
+    let seconds = seconds(retry_after);
     match scope {
         BusyScope::Tenant => format!(
             "busy: this tenant has {running} commands running and {waiting} waiting, which is its \
@@ -280,6 +307,9 @@ impl Error {
             Self::Layer { .. } | Self::NoIndex { .. } => "layer",
             Self::LayerGone => "layer-gone",
             Self::Unsupported { .. } => "unsupported",
+            Self::NoWorker { .. } => "no-worker",
+            Self::WorkerLost { .. } => "worker-lost",
+            Self::Remote { .. } => "remote",
             Self::Docker { .. } => "docker",
             Self::Io { .. } => "io",
         }
@@ -294,6 +324,9 @@ impl Error {
         if let Self::Io { what, source } | Self::HostDiskFull { what, source } = self {
             return format!("{what}: {source}");
         }
+        if let Self::Remote { code, message } = self {
+            return format!("{message} ({code})");
+        }
         let mut text = self.to_string();
         let mut source = std::error::Error::source(self);
         while let Some(error) = source {
@@ -307,7 +340,9 @@ impl Error {
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
-            Self::Busy { retry_after, .. } => Some(*retry_after),
+            Self::Busy { retry_after, .. } | Self::NoWorker { retry_after, .. } => {
+                Some(*retry_after)
+            }
             _ => None,
         }
     }

@@ -1,6 +1,7 @@
 //! A command to run, and its result.
 
 use crate::collect::{SandboxOutput, SkippedFile};
+use crate::command_id::CommandId;
 use crate::egress::{EgressConnection, EgressSecret};
 use crate::error::Error;
 use crate::probe::Grade;
@@ -27,6 +28,11 @@ pub struct Execution {
     pub timeout: Option<Duration>,
     /// Receives output as it is written, at most `output_flood` bytes (see the limits).
     pub stream: Option<UnboundedSender<OutputChunk>>,
+    /// The same for the same command of a run that is repeated, so that a result that another
+    /// host still has is used instead. `None` for a command that is never repeated.
+    pub id: Option<CommandId>,
+    /// The run it belongs to, for traces.
+    pub run: Option<String>,
 }
 
 /// The three forms of a command.
@@ -95,7 +101,8 @@ pub struct OutputChunk {
 }
 
 /// The output streams.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum OutputStream {
     /// Standard output.
     Stdout,

@@ -1,20 +1,23 @@
 //! Runs hostile code in isolation. The only crate that starts processes for others.
 //!
-//! A [`Sandbox`] is opened once per server. It probes the host ([`Probe`]) and then runs
-//! commands in containers: a container has an owner, a policy, read-only skills at
-//! `/skills/NAME` and files at `/mnt/data` ([`ContainerLayout`]). Each command runs in a
-//! sandbox of its own; the files it wrote to `/mnt/data` are collected when all its
-//! processes are dead.
+//! Users know the interface [`Sandboxes`]. On this host it is a [`Sandbox`], which is opened
+//! once per server. It probes the host ([`Probe`]) and then runs commands in containers: a
+//! container has an owner, a policy, read-only skills at `/skills/NAME` and files at `/mnt/data`
+//! ([`ContainerLayout`]). Each command runs in a sandbox of its own; the files it wrote to
+//! `/mnt/data` are collected when all its processes are dead.
 //!
 //! # Layout
 //!
 //! | module | owns |
 //! |---|---|
-//! | `sandbox` | the API: open, create, exec, put, get, list, snapshot, restore, destroy, layer |
+//! | `sandboxes` | the interface that users of containers know: on this host or on others |
+//! | `sandbox` | this host's: open, create, exec, put, get, list, snapshot, restore, destroy, layer |
+//! | `container_spec`, `changes_guard`, `file_stream`, `command_id` | what that interface passes |
 //! | `settings` | the operator's settings |
 //! | `policy` | limits and network access of a container |
 //! | `execution` | a command and its result |
 //! | `error` | errors of the sandbox itself |
+//! | `fail_point` | places where tests end the process |
 //! | `backend` | the interface of backends, and their common parts |
 //! | `native` | the default backend: slots, control groups, probing, one run; Linux only |
 //! | `docker` | the Docker backend: one hardened Docker container per container; feature `docker` |
@@ -53,13 +56,18 @@ compile_error!("the sandbox needs Linux or another Unix: on Windows, build Prowe
 mod backend;
 mod beneath;
 mod capture;
+mod changes_guard;
 pub mod collect;
+mod command_id;
 pub mod container;
+mod container_spec;
 #[cfg(feature = "docker")]
 mod docker;
 pub mod egress;
 mod error;
 pub mod execution;
+mod fail_point;
+mod file_stream;
 mod id;
 mod name;
 #[cfg(target_os = "linux")]
@@ -70,14 +78,18 @@ pub mod probe;
 mod queue;
 pub mod runtimes;
 mod sandbox;
+mod sandboxes;
 mod settings;
 mod skills;
 mod snapshot;
 mod statistics;
 mod variable;
 
+pub use changes_guard::ChangesGuard;
 pub use collect::{SandboxOutput, SkipReason, SkippedFile};
-pub use container::{ContainerInfo, FileInfo};
+pub use command_id::CommandId;
+pub use container::{ContainerInfo, FileInfo, check_container_id, new_container_id};
+pub use container_spec::{ContainerSetup, ContainerSpec};
 pub use egress::{
     Dial, DomainRule, EgressConnection, EgressSecret, InvalidDomain, SystemDial, Verdict,
 };
@@ -86,14 +98,20 @@ pub use execution::{
     CapturedOutput, Command, CommandOutcome, Execution, ExecutionReport, LimitHit, OutputChunk,
     OutputStream,
 };
+pub use fail_point::fail_point;
+pub use file_stream::FileStream;
 pub use packages::{Layer, NpmRegistry, PackageIndex, Requirements};
 pub use policy::{Network, OutputLimits, Policy, SandboxLimits};
 pub use probe::{Grade, Probe, ProbeCheck};
 pub use prowess_launcher::{ContainerLayout, LAYOUT};
 pub use runtimes::{RuntimeName, RuntimeSource};
-pub use sandbox::{ContainerSetup, ContainerSpec, Sandbox};
+pub use sandbox::Sandbox;
+pub use sandboxes::{RestoreContents, SandboxFuture, Sandboxes, SharedSandboxes};
 pub use settings::{BackendKind, DockerSettings, SandboxSettings};
 pub use skills::{SkillFile, SkillFiles};
-pub use snapshot::{ContentReader, Snapshot, SnapshotChanges, SnapshotContent, SnapshotEntry};
+pub use snapshot::{
+    ContentReader, FilesUsage, Snapshot, SnapshotChanges, SnapshotContent, SnapshotEntry,
+    check_entries, check_file_path,
+};
 pub use statistics::SandboxStatistics;
 pub use variable::check_variable;

@@ -63,7 +63,7 @@ impl CommandCounters {
     /// A command could not be run.
     pub(crate) fn add_error(&self, error: &Error) {
         let counter = match error {
-            Error::Busy { .. } => &self.refused,
+            Error::Busy { .. } | Error::NoWorker { .. } => &self.refused,
             _ => &self.broken,
         };
         add(counter, 1);

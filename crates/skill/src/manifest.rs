@@ -170,6 +170,11 @@ impl Digest {
         Digest(Sha256::digest(bytes).into())
     }
 
+    /// A SHA-256 that was computed in parts.
+    pub fn from_hash(hash: [u8; 32]) -> Self {
+        Digest(hash)
+    }
+
     /// The raw 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0

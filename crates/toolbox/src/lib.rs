@@ -36,7 +36,7 @@
 //! | `functions` | functions of a `tools.py`, described and called in the sandbox |
 //! | `arguments`, `schema` | reading and checking arguments, and their schemas |
 //! | `workspace`, `workspace_container` | the place where code runs; when its container is created and replaced |
-//! | `run`, `command_log` | running commands, and their results; which commands a call ran |
+//! | `run`, `command_log`, `command_ids` | running commands, and their results; which commands a call ran, and their ids |
 //! | `outcome`, `view`, `error` | results, for models and as native blocks; errors of a toolbox itself |
 //! | `skill_sources` | skills of folders and archives, reloaded when they change |
 //! | `names`, `folder`, `text`, `lock`, `base64_bytes` | names of tools and folders; truncation of text; locking; bytes in JSON |
@@ -51,6 +51,7 @@ mod bash;
 mod call_purpose;
 mod called_tool;
 mod catalogue;
+mod command_ids;
 mod command_log;
 mod declared;
 mod editor;
@@ -84,6 +85,7 @@ mod workspace;
 mod workspace_container;
 
 pub use call_purpose::CallPurpose;
+pub use command_ids::{CallIdentity, identify_commands};
 pub use command_log::{CommandRun, observe_commands};
 pub use error::ToolboxError;
 pub use folder::skill_folder;

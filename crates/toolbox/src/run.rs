@@ -178,6 +178,7 @@ pub(crate) fn error_code(error: &ToolboxError) -> ErrorCode {
     match error {
         ToolboxError::Sandbox(
             SandboxError::Busy { .. }
+            | SandboxError::NoWorker { .. }
             | SandboxError::ContainerQueueFull { .. }
             | SandboxError::TooManyContainers { .. },
         ) => ErrorCode::TooManyRequests,
@@ -186,5 +187,33 @@ pub(crate) fn error_code(error: &ToolboxError) -> ErrorCode {
         }
         ToolboxError::Sandbox(SandboxError::FileNotFound { .. }) => ErrorCode::FileNotFound,
         _ => ErrorCode::Unavailable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the model reads of a failed call, and the code for native clients.
+    fn failed(error: SandboxError) -> (String, ErrorCode) {
+        let error = ToolboxError::from(error);
+        let outcome = failed_outcome("ls".to_owned(), &error);
+        assert!(outcome.is_error);
+        (outcome.text_content(), error_code(&error))
+    }
+
+    #[test]
+    fn a_command_that_no_worker_has_run_is_an_error_that_the_model_can_act_on() {
+        let (text, code) = failed(SandboxError::NoWorker {
+            why: "3 workers are busy".to_owned(),
+            retry_after: Duration::from_secs(5),
+        });
+        insta::assert_snapshot!(text, @"Error: no worker is available: 3 workers are busy; try again in 5 seconds");
+        assert_eq!(code, ErrorCode::TooManyRequests);
+        let (text, code) = failed(SandboxError::WorkerLost {
+            why: "its worker was lost; it may have had effects".to_owned(),
+        });
+        insta::assert_snapshot!(text, @"Error: the command was interrupted and not completed: its worker was lost; it may have had effects");
+        assert_eq!(code, ErrorCode::Unavailable);
     }
 }

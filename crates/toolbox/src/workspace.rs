@@ -7,13 +7,14 @@
 //! replaced, because others may use its id: a skill that it lacks is mounted in it, without
 //! the packages that the skill requires.
 
+use crate::command_ids::set_command_id;
 use crate::command_log::RequestedCommand;
 use crate::error::ToolboxError;
 use crate::lock::lock;
 use crate::workspace_container::{OpenContainer, WorkspaceContainer, skill_digests};
 use prowess_sandbox::{
     EgressSecret, Error as SandboxError, Execution, ExecutionReport, FileInfo, Network, Policy,
-    Sandbox,
+    SharedSandboxes,
 };
 use prowess_skill::Skill;
 use std::sync::{Arc, Mutex};
@@ -43,26 +44,31 @@ impl Workspace {
     /// installed if the sandbox has a package index; if not, the first result notes it.
     #[must_use]
     pub fn for_skills(
-        sandbox: Sandbox,
+        sandbox: impl Into<SharedSandboxes>,
         owner: &str,
         skills: Vec<Arc<Skill>>,
         policy: Policy,
     ) -> Self {
-        Self::new(sandbox, owner, skills, policy, None)
+        Self::new(sandbox.into(), owner, skills, policy, None)
     }
 
     /// An existing container, with the skills that are mounted in it.
     #[must_use]
-    pub fn for_container(sandbox: Sandbox, owner: &str, container_id: &str) -> Self {
+    pub fn for_container(
+        sandbox: impl Into<SharedSandboxes>,
+        owner: &str,
+        container_id: &str,
+    ) -> Self {
         let open = OpenContainer {
             container_id: container_id.to_owned(),
             skill_digests: Vec::new(),
         };
-        Self::new(sandbox, owner, Vec::new(), Policy::default(), Some(open))
+        let (sandbox, policy) = (sandbox.into(), Policy::default());
+        Self::new(sandbox, owner, Vec::new(), policy, Some(open))
     }
 
     fn new(
-        sandbox: Sandbox,
+        sandbox: SharedSandboxes,
         owner: &str,
         skills: Vec<Arc<Skill>>,
         policy: Policy,
@@ -101,8 +107,8 @@ impl Workspace {
     /// A workspace that never runs or writes anything, to find out which tools there would
     /// be.
     #[must_use]
-    pub fn disabled(sandbox: Sandbox, owner: &str) -> Self {
-        let mut disabled = Self::new(sandbox, owner, Vec::new(), Policy::default(), None);
+    pub fn disabled(sandbox: impl Into<SharedSandboxes>, owner: &str) -> Self {
+        let mut disabled = Self::new(sandbox.into(), owner, Vec::new(), Policy::default(), None);
         if let Some(container) = Arc::get_mut(&mut disabled.container) {
             container.is_disabled = true;
         }
@@ -143,7 +149,7 @@ impl Workspace {
 
     /// The sandbox it is in.
     #[must_use]
-    pub fn sandbox(&self) -> &Sandbox {
+    pub fn sandbox(&self) -> &SharedSandboxes {
         &self.container.sandbox
     }
 
@@ -160,7 +166,8 @@ impl Workspace {
     ///
     /// # Errors
     /// When the sandbox cannot run it; how the command ended is in the report.
-    pub async fn run(&self, execution: Execution) -> Result<ExecutionReport, ToolboxError> {
+    pub async fn run(&self, mut execution: Execution) -> Result<ExecutionReport, ToolboxError> {
+        set_command_id(&mut execution);
         match self.run_once(execution.clone()).await {
             Err(error) if self.container.has_expired(&error) => {
                 self.container.forget_expired().await;

@@ -7,17 +7,16 @@ use crate::folder::skill_folder;
 use crate::lock::lock;
 use crate::model_text;
 use prowess_sandbox::{
-    ContainerSpec, Error as SandboxError, Layer, Policy, Requirements, Sandbox, SkillFiles,
+    ContainerSpec, Error as SandboxError, Layer, Policy, Requirements, SharedSandboxes, SkillFiles,
 };
 use prowess_skill::Skill;
-use std::io::Read;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{RwLock, RwLockReadGuard};
 
 /// A container that is created on first use, and what it is created with.
 #[derive(Debug)]
 pub(crate) struct WorkspaceContainer {
-    pub(crate) sandbox: Sandbox,
+    pub(crate) sandbox: SharedSandboxes,
     pub(crate) owner: String,
     pub(crate) policy: Policy,
     /// Whether the container existed before, and is never replaced.
@@ -174,9 +173,18 @@ impl WorkspaceContainer {
     ) -> Result<Vec<u8>, ToolboxError> {
         let (sandbox, owner) = (&self.sandbox, &self.owner);
         let file = sandbox.get(owner, container_id, path).await?;
-        let path = path.to_owned();
-        let read = tokio::task::spawn_blocking(move || read_bounded(file, path, max_bytes)).await;
-        read.unwrap_or_else(|_| Err(SandboxError::LauncherGone.into()))
+        if file.size > max_bytes {
+            return Err(ToolboxError::FileTooLarge {
+                path: path.to_owned(),
+                size: file.size,
+                max: max_bytes,
+            });
+        }
+        let read = file.read_up_to(max_bytes).await;
+        read.map_err(|source| ToolboxError::File {
+            path: path.to_owned(),
+            source,
+        })
     }
 
     /// The packages that the skills require. Code may run without them, so a problem is noted
@@ -214,28 +222,4 @@ pub(crate) fn skill_digests(skills: &[Arc<Skill>]) -> Vec<String> {
         format!("{folder} {digest}")
     };
     skills.iter().map(one).collect()
-}
-
-fn read_bounded(
-    file: std::fs::File,
-    path: String,
-    max_bytes: u64,
-) -> Result<Vec<u8>, ToolboxError> {
-    let unreadable = |source| ToolboxError::File {
-        path: path.clone(),
-        source,
-    };
-    let size = file.metadata().map_err(unreadable)?.len();
-    if size > max_bytes {
-        return Err(ToolboxError::FileTooLarge {
-            path,
-            size,
-            max: max_bytes,
-        });
-    }
-    let mut bytes = Vec::new();
-    file.take(max_bytes)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
-    Ok(bytes)
 }

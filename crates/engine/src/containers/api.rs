@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use prowess_sandbox::{ContainerInfo, Error as SandboxError, Sandbox};
+use prowess_sandbox::{ContainerInfo, Error as SandboxError, SharedSandboxes};
 use prowess_store::TenantId;
 
 use super::run_container::recorded_skills;
@@ -111,12 +111,12 @@ impl Containers {
         self.tenant.as_str()
     }
 
-    pub(super) async fn sandbox(&self) -> Result<Sandbox, RunError> {
+    pub(super) async fn sandbox(&self) -> Result<SharedSandboxes, RunError> {
         self.engine.sandbox_handle().sandbox().await
     }
 
     /// The sandbox, and the container's id in it.
-    pub(super) async fn find(&self, id: &str) -> Result<(Sandbox, String), RunError> {
+    pub(super) async fn find(&self, id: &str) -> Result<(SharedSandboxes, String), RunError> {
         let container_id = ids::container_id(id);
         let known = self
             .engine
@@ -133,7 +133,10 @@ impl Containers {
     }
 
     /// All containers of the tenant in the sandbox.
-    async fn sandbox_containers(&self, sandbox: &Sandbox) -> Result<Vec<ContainerInfo>, RunError> {
+    async fn sandbox_containers(
+        &self,
+        sandbox: &SharedSandboxes,
+    ) -> Result<Vec<ContainerInfo>, RunError> {
         let all = sandbox.containers_of_owner(self.owner()).await;
         all.map_err(|error| RunError::Toolbox(error.into()))
     }
@@ -141,7 +144,7 @@ impl Containers {
     /// A container for the API; none when it no longer exists, or has no record.
     async fn to_container(
         &self,
-        sandbox: &Sandbox,
+        sandbox: &SharedSandboxes,
         info: &ContainerInfo,
         names: &BTreeMap<String, String>,
     ) -> Option<Container> {

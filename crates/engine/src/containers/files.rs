@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Read;
 
 use prowess_sandbox::FileInfo;
 use prowess_store::{Error as StoreError, FileFilter, FileRecord, MAX_PAGE_ITEMS, PageRequest};
@@ -73,17 +72,8 @@ impl Containers {
         let (sandbox, container_id) = self.find(id).await?;
         let opened = sandbox.get(self.owner(), &container_id, &path).await;
         let opened = opened.map_err(|error| to_run_error(error, id, file))?;
-        let read = tokio::task::spawn_blocking(move || {
-            let mut bytes = Vec::new();
-            opened
-                .take(MAX_READ_BYTES)
-                .read_to_end(&mut bytes)
-                .map(|_| bytes)
-        });
-        match read.await {
-            Ok(Ok(bytes)) => Ok(bytes),
-            _ => Err(file_not_found(file)),
-        }
+        let read = opened.read_up_to(MAX_READ_BYTES).await;
+        read.map_err(|_| file_not_found(file))
     }
 
     /// Adds a file under a name without folders; replaces one of the same name.

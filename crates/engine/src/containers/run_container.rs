@@ -1,7 +1,7 @@
 //! The container of a run, as clients name it: an id, pinned skills and files.
 
 use jiff::Timestamp;
-use prowess_sandbox::{Error as SandboxError, Sandbox, SkillFiles};
+use prowess_sandbox::{Error as SandboxError, SharedSandboxes, SkillFiles};
 use prowess_store::{ContainerRecord, Store, TenantId};
 use prowess_toolbox::skill_folder;
 use serde::Deserialize;
@@ -85,7 +85,7 @@ impl RunContainer {
     /// Mounts skills in an existing container that it was not created with.
     pub(crate) async fn mount_skills(
         &self,
-        sandbox: &Sandbox,
+        sandbox: &SharedSandboxes,
         tenant: &TenantId,
         skills: &[RunSkill],
     ) -> Result<(), RunError> {
@@ -113,7 +113,7 @@ impl RunContainer {
     /// Saves its record, unless it was saved so during the run, and renders it for the client.
     pub(crate) async fn save_and_render(
         store: &Store,
-        sandbox: &Sandbox,
+        sandbox: &SharedSandboxes,
         tenant: &TenantId,
         used: ContainerUse<'_>,
     ) -> Value {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
-use prowess_sandbox::{Error as SandboxError, Grade, Sandbox, SandboxStatistics};
+use prowess_sandbox::{Error as SandboxError, Grade, SandboxStatistics, SharedSandboxes};
 
 use crate::error::RunError;
 
@@ -12,7 +12,7 @@ use crate::error::RunError;
 #[derive(Clone)]
 pub struct SandboxHandle {
     is_disabled: bool,
-    opened: Shared<BoxFuture<'static, Result<Sandbox, Arc<SandboxFailure>>>>,
+    opened: Shared<BoxFuture<'static, Result<SharedSandboxes, Arc<SandboxFailure>>>>,
 }
 
 /// Why there is no sandbox.
@@ -39,21 +39,24 @@ impl SandboxHandle {
 
     /// A sandbox that is open.
     #[must_use]
-    pub fn ready(sandbox: Sandbox) -> Self {
+    pub fn ready(sandbox: impl Into<SharedSandboxes>) -> Self {
         SandboxHandle {
             is_disabled: false,
-            opened: std::future::ready(Ok(sandbox)).boxed().shared(),
+            opened: std::future::ready(Ok(sandbox.into())).boxed().shared(),
         }
     }
 
     /// A sandbox that opens in the background, from now on.
     ///
     /// Must be called within a runtime.
-    pub fn opening(
-        opening: impl Future<Output = Result<Sandbox, SandboxError>> + Send + 'static,
+    pub fn opening<S: Into<SharedSandboxes> + 'static>(
+        opening: impl Future<Output = Result<S, SandboxError>> + Send + 'static,
     ) -> Self {
         let outcome = async {
-            opening.await.map_err(|error| {
+            let opened = opening
+                .await
+                .map(|opened| -> SharedSandboxes { opened.into() });
+            opened.map_err(|error| {
                 let detail = error.detail();
                 tracing::warn!(error = detail, "no sandbox: code cannot be run");
                 let reason = redact_paths(error.to_string());
@@ -82,7 +85,7 @@ impl SandboxHandle {
             _ if self.is_disabled => "off",
             None => "probing",
             Some(Err(_)) => "refused",
-            Some(Ok(sandbox)) => match sandbox.host_probe().grade {
+            Some(Ok(sandbox)) => match sandbox.grade() {
                 Grade::Strict => "strict",
                 Grade::Reduced { .. } => "reduced",
                 Grade::Refused { .. } => "refused",
@@ -103,7 +106,7 @@ impl SandboxHandle {
     ///
     /// # Errors
     /// [`RunError::SandboxUnavailable`] when there is none, with a reason for clients.
-    pub async fn sandbox(&self) -> Result<Sandbox, RunError> {
+    pub async fn sandbox(&self) -> Result<SharedSandboxes, RunError> {
         let opened = self.opened.clone().await;
         opened.map_err(|missing| RunError::SandboxUnavailable {
             why: missing.reason.clone(),
@@ -114,7 +117,7 @@ impl SandboxHandle {
     ///
     /// # Errors
     /// [`RunError::SandboxUnavailable`] when there is none, with paths of the host.
-    pub async fn sandbox_for_operator(&self) -> Result<Sandbox, RunError> {
+    pub async fn sandbox_for_operator(&self) -> Result<SharedSandboxes, RunError> {
         let opened = self.opened.clone().await;
         opened.map_err(|missing| RunError::SandboxUnavailable {
             why: missing.detail.clone(),

@@ -1,6 +1,6 @@
 //! What a run consists of: its container, its skills, whether code is run and where.
 
-use prowess_sandbox::{Policy, Sandbox};
+use prowess_sandbox::{Policy, SharedSandboxes};
 use prowess_store::TenantId;
 use prowess_toolbox::{Member, NamedSecret, Workspace};
 use prowess_wire::Dialect;
@@ -29,7 +29,7 @@ pub(crate) struct RunPlan {
     /// Other stored skills that it offers.
     pub(crate) routed: Option<RoutedSkills>,
     /// The sandbox, if there is one.
-    pub(crate) sandbox: Option<Sandbox>,
+    pub(crate) sandbox: Option<SharedSandboxes>,
     /// Whether Prowess's tools run code.
     pub(crate) code_execution: bool,
     /// The policy and the secrets of a new container.

@@ -2,14 +2,13 @@
 //! nor many small ones are in memory as a whole.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt, TryStreamExt, stream};
-use prowess_sandbox::{ContentReader, Sandbox, SnapshotContent, SnapshotEntry};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use prowess_sandbox::{ContentReader, FileStream, SharedSandboxes, SnapshotContent, SnapshotEntry};
 use prowess_skill::Digest;
 use prowess_store::{
     ContentStream, Error as StoreError, StagedContent, StagingPlace, Store, TenantId,
@@ -28,13 +27,11 @@ const MAX_MEMORY_BYTES: usize = 16 << 20;
 const MAX_SMALL_BYTES: u64 = 64 << 10;
 /// Small contents that are read at once.
 const MAX_READ_AHEAD: u32 = 128;
-/// Bytes that are read from a file at once.
-const CHUNK_BYTES: u64 = 256 << 10;
 
 /// Stores the contents of these entries that are not stored yet, each digest once.
 pub(super) async fn stage_files(
     store: &Store,
-    sandbox: &Sandbox,
+    sandbox: &SharedSandboxes,
     owner: &str,
     container: &str,
     entries: &[SnapshotEntry],
@@ -73,7 +70,7 @@ async fn stage_file(
     store: &Store,
     digest: Digest,
     size: u64,
-    file: File,
+    file: FileStream,
     in_memory: &AtomicUsize,
 ) -> Result<StagedContent, StoreError> {
     let place = if in_memory.load(Ordering::Relaxed) < MAX_MEMORY_BYTES {
@@ -81,23 +78,10 @@ async fn stage_file(
     } else {
         StagingPlace::Storage
     };
-    let staged = store.stage_content(digest, size, read_file(file), place);
+    let staged = store.stage_content(digest, size, file.body, place);
     let staged = staged.await?;
     in_memory.fetch_add(staged.memory_bytes(), Ordering::Relaxed);
     Ok(staged)
-}
-
-/// A file in parts, each read on a thread for blocking work.
-fn read_file(file: File) -> impl Stream<Item = io::Result<Bytes>> + Send {
-    stream::try_unfold(file, |mut file| async move {
-        let read = tokio::task::spawn_blocking(move || {
-            let mut chunk = Vec::new();
-            (&mut file).take(CHUNK_BYTES).read_to_end(&mut chunk)?;
-            Ok::<_, io::Error>((Bytes::from(chunk), file))
-        });
-        let (chunk, file) = read.await.map_err(io::Error::other)??;
-        Ok((!chunk.is_empty()).then_some((chunk, file)))
-    })
 }
 
 /// The stored contents of a container's files, for a thread that may block.

@@ -6,13 +6,17 @@
 //! such as a client's uploads, before its first command: from then on a lost command leaves no
 //! trace. A run that has done so is resumed with [`ContainerState::restore`].
 //!
+//! Where containers are on other hosts, their files are in the store, and a command's changes
+//! are committed when it ends. As long as a [`ContainerState`] lives they are not: its changes
+//! are committed with the steps of the run.
+//!
 //! This module does not know what a step contains, and appends none.
 
 use std::sync::Arc;
 
 use prowess_sandbox::{
-    ContainerSetup, ContainerSpec, Error as SandboxError, Sandbox, Snapshot, SnapshotContent,
-    SnapshotEntry,
+    ChangesGuard, ContainerSetup, ContainerSpec, Error as SandboxError, SharedSandboxes, Snapshot,
+    SnapshotContent, SnapshotEntry,
 };
 use prowess_store::{
     ContainerChange, ContainerEntry, ContainerFiles, EntryContent, HoldOutcome, RunLease,
@@ -38,6 +42,10 @@ pub(crate) struct ContainerState {
     seen: Arc<Snapshot>,
     /// The files of the next generation, once the step that changes them is committed.
     staged: Option<Arc<Snapshot>>,
+    /// Where the container is.
+    sandbox: SharedSandboxes,
+    /// Commands leave it to this run to commit their changes.
+    _deferred: ChangesGuard,
 }
 
 impl ContainerState {
@@ -49,7 +57,7 @@ impl ContainerState {
     /// The sandbox's `container-busy` when another run has it for too long.
     pub(crate) async fn open(
         store: &Store,
-        sandbox: &Sandbox,
+        sandbox: &SharedSandboxes,
         lease: &RunLease,
         container: &str,
     ) -> Result<Self, RunError> {
@@ -59,33 +67,38 @@ impl ContainerState {
 
     async fn open_with(
         store: &Store,
-        sandbox: &Sandbox,
+        sandbox: &SharedSandboxes,
         lease: &RunLease,
         container: &str,
         mut retry: ContainerRetry,
     ) -> Result<Self, RunError> {
         let files = hold(store, lease, container, &mut retry).await?;
+        let deferred = sandbox.defer_changes(lease.tenant.as_str(), container);
         let seen = first_snapshot(sandbox, lease, container, &mut retry).await?;
-        Ok(Self::new(lease, container, &files, seen))
+        Ok(Self::new(sandbox, deferred, lease, container, &files, seen))
     }
 
     /// A container that the run has created, and that no other run knows: it is recorded and
-    /// held with the step that commits its first change.
+    /// held with the step that commits its first change. If its files are in the store, what
+    /// commands have changed until now is committed.
     ///
     /// # Errors
     /// When its files cannot be read.
     pub(crate) async fn create(
-        sandbox: &Sandbox,
+        store: &Store,
+        sandbox: &SharedSandboxes,
         lease: &RunLease,
         container: &str,
     ) -> Result<Self, RunError> {
         let mut retry = ContainerRetry::default();
-        let seen = first_snapshot(sandbox, lease, container, &mut retry).await?;
-        let none = ContainerFiles {
+        let deferred = sandbox.defer_changes(lease.tenant.as_str(), container);
+        let files = store.container_files(&lease.tenant, container).await?;
+        let files = files.unwrap_or_else(|| ContainerFiles {
             generation: 0,
             entries: Vec::new(),
-        };
-        Ok(Self::new(lease, container, &none, seen))
+        });
+        let seen = first_snapshot(sandbox, lease, container, &mut retry).await?;
+        Ok(Self::new(sandbox, deferred, lease, container, &files, seen))
     }
 
     /// Holds the container of a resumed run and makes its files those of the last committed
@@ -96,7 +109,7 @@ impl ContainerState {
     /// still runs a command, has it for too long.
     pub(crate) async fn restore(
         store: &Store,
-        sandbox: &Sandbox,
+        sandbox: &SharedSandboxes,
         lease: &RunLease,
         container: &str,
         spec: impl Into<ContainerSpec>,
@@ -104,15 +117,14 @@ impl ContainerState {
         let mut retry = ContainerRetry::default();
         let files = hold(store, lease, container, &mut retry).await?;
         let owner = lease.tenant.as_str();
+        let deferred = sandbox.defer_changes(owner, container);
         let entries: Vec<_> = files.entries.iter().map(to_snapshot_entry).collect();
         let contents = StoredContents::new(store, &lease.tenant, container);
         let mut spec = Some(spec.into());
         let seen = loop {
             let (entries, source) = (entries.clone(), contents.clone());
-            let restored = sandbox
-                .restore(owner, container, entries, move |entry| source.open(entry))
-                .await;
-            match restored {
+            let open = Box::new(move |entry: &SnapshotEntry| source.open(entry));
+            match sandbox.restore(owner, container, entries, open).await {
                 Ok(seen) => break seen,
                 Err(SandboxError::ContainerBusy { .. }) => retry.wait(container).await?,
                 Err(error @ SandboxError::ContainerNotFound { .. }) => {
@@ -126,10 +138,17 @@ impl ContainerState {
                 }
             }
         };
-        Ok(Self::new(lease, container, &files, seen))
+        Ok(Self::new(sandbox, deferred, lease, container, &files, seen))
     }
 
-    fn new(lease: &RunLease, container: &str, files: &ContainerFiles, seen: Snapshot) -> Self {
+    fn new(
+        sandbox: &SharedSandboxes,
+        deferred: ChangesGuard,
+        lease: &RunLease,
+        container: &str,
+        files: &ContainerFiles,
+        seen: Snapshot,
+    ) -> Self {
         let entries = files.entries.iter().map(to_snapshot_entry).collect();
         Self {
             tenant: lease.tenant.clone(),
@@ -138,6 +157,8 @@ impl ContainerState {
             committed: Arc::new(Snapshot::from_entries(entries)),
             seen: Arc::new(seen),
             staged: None,
+            sandbox: Arc::clone(sandbox),
+            _deferred: deferred,
         }
     }
 
@@ -150,8 +171,9 @@ impl ContainerState {
     ///
     /// # Errors
     /// When it does not exist.
-    pub(crate) async fn setup(&self, sandbox: &Sandbox) -> Result<ContainerSetup, RunError> {
-        let setup = sandbox.container_setup(self.tenant.as_str(), &self.container);
+    pub(crate) async fn setup(&self) -> Result<ContainerSetup, RunError> {
+        let (owner, id) = (self.tenant.as_str(), &self.container);
+        let setup = self.sandbox.container_setup(owner, id);
         setup.await.map_err(sandbox_error)
     }
 
@@ -163,9 +185,9 @@ impl ContainerState {
     pub(crate) async fn stage_changes(
         &mut self,
         store: &Store,
-        sandbox: &Sandbox,
     ) -> Result<(Vec<StagedContent>, Option<ContainerChange>), RunError> {
         self.staged = None;
+        let sandbox = &self.sandbox;
         let (owner, id) = (self.tenant.as_str(), self.container.as_str());
         let before = Some(Arc::clone(&self.seen));
         let found = sandbox.snapshot(owner, id, before).await;
@@ -185,6 +207,7 @@ impl ContainerState {
             generation: self.generation,
             changed: changes.changed.iter().map(to_container_entry).collect(),
             removed: changes.removed,
+            files_digest: Some(found.digest()),
         };
         self.staged = Some(found);
         Ok((contents, Some(change)))
@@ -194,6 +217,9 @@ impl ContainerState {
     pub(crate) fn committed(&mut self) {
         if let Some(staged) = self.staged.take() {
             self.generation += 1;
+            let (owner, id) = (self.tenant.as_str(), &self.container);
+            self.sandbox
+                .changes_committed(owner, id, self.generation, &staged);
             self.committed = staged;
         }
     }
@@ -201,7 +227,7 @@ impl ContainerState {
 
 /// The files of a container, once no command uses it.
 async fn first_snapshot(
-    sandbox: &Sandbox,
+    sandbox: &SharedSandboxes,
     lease: &RunLease,
     container: &str,
     retry: &mut ContainerRetry,
@@ -240,7 +266,7 @@ fn sandbox_error(error: SandboxError) -> RunError {
     RunError::Toolbox(error.into())
 }
 
-fn to_snapshot_entry(entry: &ContainerEntry) -> SnapshotEntry {
+pub(super) fn to_snapshot_entry(entry: &ContainerEntry) -> SnapshotEntry {
     SnapshotEntry {
         path: entry.path.clone(),
         content: match &entry.content {

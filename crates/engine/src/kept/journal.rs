@@ -56,6 +56,9 @@ struct OwnedRun {
     lease: RunLease,
     /// When the lease was last renewed, on this server's own clock.
     renewed: Instant,
+    /// Whether it was handed over, so that this server writes nothing more: what it wrote would
+    /// renew the lease before another server has claimed the run.
+    is_handed_over: bool,
 }
 
 impl RunJournal {
@@ -105,6 +108,7 @@ impl RunJournal {
             owned: tokio::sync::Mutex::new(OwnedRun {
                 lease,
                 renewed: claimed,
+                is_handed_over: false,
             }),
             pending: Mutex::new(PendingEvents::after(last_seq, log_bytes)),
             stored: watch::Sender::new(StoredLog {
@@ -163,6 +167,7 @@ impl RunJournal {
     /// Stores the events that wait.
     pub(crate) async fn flush(&self) -> Result<(), JournalStop> {
         let owned = self.owned.lock().await;
+        owned.check()?;
         let Some(chunk) = self.pending().take() else {
             return Ok(());
         };
@@ -192,6 +197,7 @@ impl RunJournal {
         events: &[LogEvent],
     ) -> Result<(), JournalStop> {
         let mut owned = self.owned.lock().await;
+        owned.check()?;
         // Under the lock, so that they are not stored without the step.
         events.iter().for_each(|event| self.push(event));
         self.push(&LogEvent::StepStored);
@@ -226,6 +232,7 @@ impl RunJournal {
         webhooks: &[NewWebhook<'_>],
     ) -> Result<(), JournalStop> {
         let owned = self.owned.lock().await;
+        owned.check()?;
         let events = self.pending().take();
         let result = RunResult {
             state,
@@ -263,6 +270,20 @@ impl RunJournal {
         Ok(())
     }
 
+    /// Gives the run to whichever server claims it next, and writes nothing more of it. What the
+    /// run waits for goes on, so that a command is not ended which the next server finds by its
+    /// id; the run stops where it would write.
+    ///
+    /// # Errors
+    /// When the store cannot be written; the lease then runs out by itself.
+    pub async fn hand_over(&self) -> Result<(), StoreError> {
+        let mut owned = self.owned.lock().await;
+        owned.is_handed_over = true;
+        self.store.release_lease(&owned.lease).await?;
+        self.stored.send_modify(|stored| stored.is_final = true);
+        Ok(())
+    }
+
     /// Stores events and renews the lease until the owner must stop.
     pub(crate) async fn maintain(&self) -> JournalStop {
         // Not at once: what a quick run has written by then is stored with its next step.
@@ -271,6 +292,9 @@ impl RunJournal {
         interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             interval.tick().await;
+            if self.owned.lock().await.is_handed_over {
+                std::future::pending::<()>().await;
+            }
             let result = match self.flush().await {
                 Ok(()) => self.renew_if_due().await,
                 Err(stop) => Err(stop),
@@ -316,6 +340,15 @@ impl RunJournal {
 
     fn pending(&self) -> MutexGuard<'_, PendingEvents> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OwnedRun {
+    fn check(&self) -> Result<(), JournalStop> {
+        match self.is_handed_over {
+            true => Err(JournalStop::Lost),
+            false => Ok(()),
+        }
     }
 }
 

@@ -2,7 +2,9 @@
 //! is created again with its packages, network access and records of uploads. Skills are
 //! mounted when the run is prepared.
 
-use prowess_sandbox::{ContainerSetup, ContainerSpec, Layer, Requirements, Sandbox, SkillFiles};
+use prowess_sandbox::{
+    ContainerSetup, ContainerSpec, Layer, Requirements, SharedSandboxes, SkillFiles,
+};
 use prowess_store::RunLease;
 use prowess_toolbox::skill_folder;
 
@@ -52,7 +54,7 @@ impl RecordedContainer<'_> {
     }
 
     /// The packages that the skills require. As in a new container, code may run without them.
-    async fn build_layer(&self, sandbox: &Sandbox) -> Result<Option<Layer>, RunError> {
+    async fn build_layer(&self, sandbox: &SharedSandboxes) -> Result<Option<Layer>, RunError> {
         let RunRequest {
             tenant,
             client,

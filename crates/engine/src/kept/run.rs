@@ -25,6 +25,11 @@ use crate::intake::prepared::PreparedRun;
 use crate::turns::answer_writer::EventSink;
 use crate::turns::run_loop::{RunLoop, RunStop};
 
+#[cfg(test)]
+mod recording_sandboxes;
+#[cfg(test)]
+mod tests;
+
 /// A kept run that this server owns, before it goes on.
 #[derive(Debug)]
 pub struct KeptRun {

@@ -141,6 +141,12 @@ impl KeptSteps {
         writer.continue_log(&self.output, &self.log);
     }
 
+    /// The number of the step that is stored next, the same when it is made again.
+    pub(crate) fn next_step(&self) -> impl Future<Output = i64> + Send + use<> {
+        let journal = Arc::clone(&self.journal);
+        async move { journal.lease().await.next_step }
+    }
+
     /// The calls to be made now. If they may have been made before by a server that died, and
     /// could reach the network then, they are not repeated unless the operator allows it.
     pub(crate) async fn take_repeatable(

@@ -132,18 +132,18 @@ impl KeptSteps {
         else {
             return Ok(());
         };
-        let (store, sandbox) = (run.context.engine.store(), workspace.sandbox());
+        let store = run.context.engine.store();
         let container = match self.container.take().filter(|known| known.id() == id) {
             Some(container) => container,
             None => {
                 changes.new_container = Some(run.container_record(&id));
                 let lease = self.journal.lease().await;
-                ContainerState::create(sandbox, &lease, &id).await?
+                ContainerState::create(store, workspace.sandbox(), &lease, &id).await?
             }
         };
         let container = self.container.insert(container);
-        (changes.contents, changes.container) = container.stage_changes(store, sandbox).await?;
-        self.setup = Some(container.setup(sandbox).await?);
+        (changes.contents, changes.container) = container.stage_changes(store).await?;
+        self.setup = Some(container.setup().await?);
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::OptionFuture;
 use prowess_store::StagedFile;
 use prowess_toolbox::{CallPurpose, ToolOutcome};
 use prowess_wire::neutral::Block;
@@ -38,10 +39,14 @@ impl RunLoop {
             self.emit_step(RunStep::ToolStarted { id, name, input })
                 .await;
         }
+        let step = self.kept.as_ref().map(KeptSteps::next_step);
+        let step = OptionFuture::from(step).await;
         let ping_interval = self.run.context.engine.settings().ping_interval;
         let mut done = dispatch::call_all(
             &self.run.tools.toolbox,
             calls,
+            &self.log.id,
+            step,
             self.budget.time_left(),
             &self.writer,
             ping_interval,

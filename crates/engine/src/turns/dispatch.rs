@@ -6,7 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
 use prowess_toolbox::{
-    BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome, Toolbox, observe_commands,
+    BashResult, CallIdentity, ContentPart, ErrorCode, NativeCall, ToolOutcome, Toolbox,
+    identify_commands, observe_commands,
 };
 use prowess_wire::neutral::{Block, Content, MediaSource, StreamEvent};
 use serde::{Deserialize, Serialize};
@@ -44,10 +45,13 @@ impl FinishedCall {
     }
 }
 
-/// Calls tools, all at once, and waits for all of them. None runs longer than `time_left`.
+/// Calls tools of a run, all at once, and waits for all of them. None runs longer than
+/// `time_left`. `step` is the step of a kept run that will have the results.
 pub(crate) async fn call_all(
     toolbox: &Toolbox,
     calls: Vec<ToolCall>,
+    run: &str,
+    step: Option<i64>,
     time_left: Duration,
     writer: &AnswerWriter,
     ping_interval: Duration,
@@ -56,6 +60,12 @@ pub(crate) async fn call_all(
         let (began, started_at) = (Instant::now(), SystemTime::now());
         let call_future = toolbox.call(&call.name, &call.input, None);
         let call_future = tokio::time::timeout(time_left, call_future);
+        let identity = CallIdentity {
+            run: run.to_owned(),
+            step,
+            call: call.id.clone(),
+        };
+        let call_future = identify_commands(identity, call_future);
         let (outcome, commands) = observe_commands(call_future).await;
         let outcome = outcome.unwrap_or_else(|_| timed_out(&call));
         let duration = began.elapsed();

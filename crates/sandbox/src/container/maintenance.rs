@@ -2,7 +2,8 @@
 //! share the folder.
 
 use super::meta::{ContainerMeta, epoch_seconds};
-use super::{ContainerInfo, ContainerStore, ID_PREFIX, RemovedContainer, lock_file};
+use super::new_id::ID_PREFIX;
+use super::{ContainerInfo, ContainerStore, RemovedContainer, lock_file};
 use crate::collect::folder::FolderHandle;
 use rustix::fs::{FlockOperation, flock};
 use std::collections::HashSet;

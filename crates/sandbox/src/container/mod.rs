@@ -7,6 +7,7 @@ mod guard;
 mod index;
 mod maintenance;
 mod meta;
+mod new_id;
 mod quota;
 mod recreate;
 mod storage;
@@ -16,7 +17,7 @@ pub use files::FileInfo;
 pub(crate) use files::{list, open, put, remove};
 pub(crate) use guard::ContainerGuard;
 pub(crate) use meta::{ContainerMeta, epoch_seconds};
-pub(crate) use recreate::check_id;
+pub use new_id::{check_container_id, new_container_id};
 pub(crate) use storage::remove_folder;
 
 use crate::collect::DiskUsage;
@@ -36,9 +37,6 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-
-/// Prefix of every container's id.
-const ID_PREFIX: &str = "container_";
 
 /// All containers under one folder.
 #[derive(Debug)]
@@ -127,7 +125,7 @@ impl ContainerStore {
     ) -> Result<String, Error> {
         self.sync();
         self.expire_known();
-        let id = format!("{ID_PREFIX}{}", id::random_id()?);
+        let id = new_container_id()?;
         self.create_with_id(id, owner, policy, mounts, claim_host_id)
     }
 

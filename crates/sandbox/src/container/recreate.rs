@@ -1,14 +1,14 @@
 //! Creates a container with the id of one that has expired, so that what was stored about it
 //! elsewhere still finds it.
 
-use super::{ContainerStore, ID_PREFIX};
+use super::ContainerStore;
 use crate::error::Error;
-use crate::id;
 use crate::policy::{Policy, SandboxLimits};
 use std::fs;
 
 impl ContainerStore {
-    /// As [`create`](Self::create), with an id that [`check_id`] accepts.
+    /// As [`create`](Self::create), with an id that
+    /// [`check_container_id`](super::check_container_id) accepts.
     pub(crate) fn recreate(
         &self,
         id: &str,
@@ -31,17 +31,5 @@ impl ContainerStore {
             self.forget_lock(id);
         }
         created
-    }
-}
-
-/// Checks that an id has the form of those created here.
-pub(crate) fn check_id(id: &str) -> Result<&str, Error> {
-    match id.strip_prefix(ID_PREFIX) {
-        Some(random) if id::is_random_id(random) => Ok(id),
-        _ => Err(Error::BadName {
-            what: "container",
-            name: id.chars().take(100).collect(),
-            why: "it is not the id of a container",
-        }),
     }
 }

@@ -12,6 +12,7 @@ pub(crate) mod layer_store;
 pub(crate) mod npm;
 mod pep508;
 mod requirements;
+mod requirements_text;
 mod script;
 mod tree;
 
@@ -57,9 +58,38 @@ pub struct Layer {
     pub(crate) key: String,
     /// Why something is not in it.
     pub(crate) remark: Option<String>,
+    /// What it contains, if it is on other hosts.
+    requirements: Option<Requirements>,
 }
 
 impl Layer {
+    /// A layer of this host.
+    pub(crate) fn local(key: String, remark: Option<String>) -> Self {
+        Self {
+            key,
+            remark,
+            requirements: None,
+        }
+    }
+
+    /// A layer that other hosts have, or build from these requirements. `remark` says why
+    /// something is not in it.
+    #[must_use]
+    pub fn remote(requirements: Requirements, remark: Option<String>) -> Self {
+        Self {
+            // No layer of this host has such a key.
+            key: format!("remote-{}", requirements.digest().hex()),
+            remark,
+            requirements: Some(requirements),
+        }
+    }
+
+    /// The requirements of a layer that is on other hosts.
+    #[must_use]
+    pub fn requirements(&self) -> Option<&Requirements> {
+        self.requirements.as_ref()
+    }
+
     /// Why packages that skills require are not in it, if some are not.
     #[must_use]
     pub fn remark(&self) -> Option<&str> {

@@ -128,6 +128,11 @@ impl Requirements {
         &self.npm
     }
 
+    /// The same with these npm packages.
+    pub(super) fn with_npm(self, npm: NpmRequirements) -> Self {
+        Self { npm, ..self }
+    }
+
     /// The same without npm packages.
     pub(crate) fn without_npm(&self) -> Self {
         Self {

@@ -6,11 +6,12 @@ use std::time::Duration;
 use super::definition::RuntimeDefinition;
 use super::name::RuntimeSource;
 use super::report::RuntimeCheck;
+use crate::container_spec::ContainerSpec;
 use crate::error::{Error, ErrorContext};
 use crate::execution::{Command, CommandOutcome, Execution};
 use crate::policy::{Policy, SandboxLimits};
 use crate::probe::Grade;
-use crate::sandbox::{ContainerSpec, Sandbox};
+use crate::sandbox::Sandbox;
 use crate::settings::{BackendKind, SandboxSettings};
 
 /// The owner of the container in which a runtime is checked. No tenant has this name.

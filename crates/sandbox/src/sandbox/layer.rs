@@ -46,14 +46,12 @@ impl Sandbox {
             Some(known) => known.clone(),
             None => self.interpreter(owner).await?,
         };
-        let layer = Layer {
-            key: requirements.key(
-                &interpreter,
-                index.as_ref().map_or("", |index| &index.url),
-                registry.as_ref().map_or("", |registry| &registry.url),
-            ),
-            remark,
-        };
+        let key = requirements.key(
+            &interpreter,
+            index.as_ref().map_or("", |index| &index.url),
+            registry.as_ref().map_or("", |registry| &registry.url),
+        );
+        let layer = Layer::local(key, remark);
         if self.has_layer(&layer).await? {
             return Ok(layer);
         }

@@ -7,17 +7,19 @@ mod layer;
 mod open;
 mod refusal;
 mod setup;
+mod shared;
 mod snapshot;
 mod start_backend;
 
 use crate::backend::{SandboxBackend, run_blocking};
 use crate::container::{ContainerInfo, ContainerStore};
+use crate::container_spec::ContainerSpec;
 use crate::egress::Egress;
 use crate::error::Error;
 use crate::packages::builds::Builds;
 use crate::packages::layer_store::LayerStore;
-use crate::packages::{Layer, NpmRegistry, PackageIndex};
-use crate::policy::{Network, Policy, SandboxLimits};
+use crate::packages::{NpmRegistry, PackageIndex};
+use crate::policy::{Network, SandboxLimits};
 use crate::probe::Probe;
 use crate::queue::Queue;
 use crate::runtimes::RuntimeGuard;
@@ -27,28 +29,6 @@ use create_rate::CreateRate;
 use prowess_launcher::LAYOUT;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-pub use setup::ContainerSetup;
-
-/// The description of a new container.
-#[derive(Debug, Clone, Default)]
-pub struct ContainerSpec {
-    /// Limits and network.
-    pub policy: Policy,
-    /// Skills, at `/skills/NAME`.
-    pub skills: Vec<SkillFiles>,
-    /// Packages, on the paths of Python and Node.
-    pub layer: Option<Layer>,
-}
-
-impl From<Policy> for ContainerSpec {
-    fn from(policy: Policy) -> Self {
-        Self {
-            policy,
-            ..Self::default()
-        }
-    }
-}
 
 /// Everything that runs commands on this host.
 #[derive(Debug, Clone)]

@@ -1,19 +1,9 @@
-//! What a container was set up with, so that one that has expired can be created again.
+//! What a container was set up with.
 
 use super::Sandbox;
 use crate::backend::run_blocking;
+use crate::container_spec::ContainerSetup;
 use crate::error::Error;
-use crate::policy::Policy;
-use serde::{Deserialize, Serialize};
-
-/// What a container was set up with, besides its skills, packages and files.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ContainerSetup {
-    /// Limits and network.
-    pub policy: Policy,
-    /// Client files that were copied into it, as (id, path).
-    pub uploads: Vec<(String, String)>,
-}
 
 impl Sandbox {
     /// What a container was set up with.

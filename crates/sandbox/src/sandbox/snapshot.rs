@@ -1,9 +1,10 @@
 //! Snapshots of a container's files, and putting the files back to one.
 
-use super::{ContainerSpec, Sandbox};
+use super::Sandbox;
 use crate::backend::run_blocking;
 use crate::collect::{DiskUsage, measure};
 use crate::container;
+use crate::container_spec::ContainerSpec;
 use crate::error::Error;
 use crate::snapshot::{self, ContentReader, RestorePlan, RestoreTarget, Snapshot, SnapshotEntry};
 use std::fs::File;
@@ -109,7 +110,7 @@ impl Sandbox {
     /// [`Error::ContainerExists`] when it still exists, [`Error::BadName`] when the id is not
     /// one that this crate creates, and as [`create`](Self::create).
     pub async fn recreate(&self, owner: &str, id: &str, spec: ContainerSpec) -> Result<(), Error> {
-        let id = container::check_id(id)?;
+        let id = container::check_container_id(id)?;
         let created = self.create_with_id(owner, Some(id.to_owned()), spec).await;
         created.map(drop)
     }

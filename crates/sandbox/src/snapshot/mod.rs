@@ -7,10 +7,14 @@
 //! | `identity` | recognising a file that was hashed before |
 //! | `link_target` | targets of links as text |
 //! | `plan` | checking the entries of a snapshot before they are restored |
+//! | `check` | the same for entries that another host reports |
+//! | `digest` | one digest of all entries |
 //! | `restore` | making the folder equal to a snapshot |
 //!
 //! It does not know where contents are stored: whoever restores a snapshot provides them.
 
+mod check;
+mod digest;
 mod identity;
 mod link_target;
 mod plan;
@@ -20,12 +24,14 @@ mod take;
 #[cfg(test)]
 mod tests;
 
+pub use check::{FilesUsage, check_entries, check_file_path};
 pub(crate) use plan::RestorePlan;
 pub(crate) use restore::{RestoreTarget, restore};
 pub(crate) use take::take;
 
 use identity::FileIdentity;
 use prowess_skill::Digest;
+use serde::{Deserialize, Serialize};
 use std::io::Read;
 
 /// Content of a file to be restored.
@@ -35,7 +41,7 @@ pub type ContentReader = Box<dyn Read + Send>;
 const MAX_PATH_BYTES: usize = 1024;
 
 /// An entry of a container's folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotEntry {
     /// Path relative to `/mnt/data`.
     pub path: String,
@@ -47,8 +53,9 @@ pub struct SnapshotEntry {
     pub mode: i64,
 }
 
-/// What an entry is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What an entry is; in JSON `{"file": DIGEST}`, `{"link": TARGET}` or `"directory"`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SnapshotContent {
     /// A regular file with this content.
     File(Digest),
@@ -77,7 +84,7 @@ struct RecordedEntry {
 }
 
 /// The difference between two snapshots, each part ordered by path.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SnapshotChanges {
     /// Entries that are new or different.
     pub changed: Vec<SnapshotEntry>,

@@ -27,6 +27,7 @@ mod npm_packages;
 mod outputs;
 mod package_index;
 mod packages;
+mod sandboxes;
 mod snapshots;
 mod support;
 mod terminal;

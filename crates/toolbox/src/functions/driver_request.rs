@@ -1,6 +1,7 @@
 //! A request to the driver: the Python program that imports a `tools.py` in the sandbox and
 //! describes or calls its functions.
 
+use crate::command_ids::repeatable_word;
 use crate::folder::{SKILLS_FOLDER, skill_folder};
 use crate::run::CommandRunner;
 use prowess_sandbox::{Command, Execution};
@@ -27,7 +28,8 @@ impl DriverRequest {
         function: Option<&str>,
         arguments: &Value,
     ) -> Result<Self, String> {
-        let marker = marker()?;
+        // The result of a call that is repeated may be that of the first attempt.
+        let marker = repeatable_word().map_or_else(marker, Ok)?;
         let workspace = runner.workspace();
         let body = json!({
             "marker": marker,
@@ -67,4 +69,41 @@ fn marker() -> Result<String, String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| format!("cannot get random numbers: {error}"))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_ids::{CallIdentity, identify_commands};
+    use crate::spec::ToolboxOptions;
+
+    async fn marker_of(call: Option<(&str, Option<i64>)>) -> String {
+        let runner = CommandRunner::new(None, &ToolboxOptions::default());
+        let request = async { DriverRequest::new(&runner, "s", Some("f"), &Value::Null).unwrap() };
+        let request = match call {
+            None => request.await,
+            Some((call, step)) => {
+                let identity = CallIdentity {
+                    run: "run_1".to_owned(),
+                    step,
+                    call: call.to_owned(),
+                };
+                identify_commands(identity, request).await
+            }
+        };
+        request.marker
+    }
+
+    #[tokio::test]
+    async fn a_repeated_call_reads_the_reply_to_the_first_attempt() {
+        let marker = marker_of(Some(("call_1", Some(1)))).await;
+        assert_eq!(marker_of(Some(("call_1", Some(1)))).await, marker);
+        for other in [None, Some(("call_2", Some(1))), Some(("call_1", Some(2)))] {
+            assert_ne!(marker_of(other).await, marker);
+        }
+        // Calls that are never repeated have random ones.
+        let once = Some(("call_1", None));
+        assert_ne!(marker_of(once).await, marker_of(once).await);
+        assert_eq!(marker_of(once).await.len(), marker.len());
+    }
 }

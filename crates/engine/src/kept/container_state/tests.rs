@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use prowess_sandbox::{Command, Execution, Policy, SandboxSettings};
+use prowess_sandbox::{Command, Execution, Policy, Sandbox, SandboxSettings};
 use prowess_store::{
     AppendOutcome, BeginOutcome, ContainerRecord, Database, EndOutcome, NewJournalRun, NewStep,
     RunResult, RunState, StepChanges, StepKind, StoreConfig,
@@ -23,7 +23,7 @@ const LEASE: Duration = Duration::from_secs(600);
 /// A store and a sandbox with one container.
 struct Bed {
     store: Store,
-    sandbox: Sandbox,
+    sandbox: SharedSandboxes,
     tenant: TenantId,
     container: String,
     folders: [TempDir; 2],
@@ -41,7 +41,7 @@ impl Bed {
         let mut settings = SandboxSettings::new(folders[1].path());
         settings.allow_reduced = true;
         settings.warm = 0;
-        let sandbox = Sandbox::open(settings).await.unwrap();
+        let sandbox = SharedSandboxes::from(Sandbox::open(settings).await.unwrap());
         let tenant = TenantId::default_tenant();
         let spec = ContainerSpec::default();
         let container = sandbox.create(tenant.as_str(), spec).await.unwrap();
@@ -118,7 +118,7 @@ impl Bed {
 
     /// Commits what has changed, and returns the number of contents that had to be stored.
     async fn commit(&self, lease: &mut RunLease, state: &mut ContainerState) -> Option<usize> {
-        let staged = state.stage_changes(&self.store, &self.sandbox).await;
+        let staged = state.stage_changes(&self.store).await;
         let (contents, container) = staged.unwrap();
         container.as_ref()?;
         let count = contents.len();
@@ -193,7 +193,7 @@ async fn a_resumed_run_finds_the_files_of_its_last_committed_step(bed: Bed) {
         "echo 3 >> log; rm -r *; echo lost > lost",
     ] {
         bed.bash(line).await;
-        let staged = state.stage_changes(&bed.store, &bed.sandbox).await;
+        let staged = state.stage_changes(&bed.store).await;
         assert!(staged.unwrap().1.is_some());
         lease = bed.take_over(&lease).await;
         state = bed.restore(&lease).await;

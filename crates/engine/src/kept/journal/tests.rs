@@ -73,3 +73,24 @@ async fn listeners_learn_that_a_run_was_released() {
     drop(journal);
     assert!(listener.has_changed().is_err());
 }
+
+#[tokio::test]
+async fn a_run_that_was_handed_over_is_free_whatever_its_server_still_does() {
+    let (journal, _folder) = begin().await;
+    let mut listener = journal.subscribe();
+    journal.hand_over().await.unwrap();
+    assert_eq!(news(&mut listener), Some((-1, true)));
+    let step = NewStep {
+        kind: prowess_store::StepKind::Turn,
+        call: None,
+        body: "{}",
+    };
+    let appended = journal.append(&step, StepChanges::default(), &[]).await;
+    assert!(matches!(appended, Err(JournalStop::Lost)), "{appended:?}");
+    journal.push(&LogEvent::CompletedAt(1));
+    assert!(matches!(journal.flush().await, Err(JournalStop::Lost)));
+    let ended = journal.end(RunState::Completed, "{}", &[]).await;
+    assert!(matches!(ended, Err(JournalStop::Lost)), "{ended:?}");
+    let claimed = journal.store.claim_runs("b", LEASE, 2, 1, &[]).await;
+    assert_eq!(claimed.unwrap().len(), 1);
+}

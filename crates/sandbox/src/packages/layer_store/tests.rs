@@ -24,10 +24,7 @@ fn place(max_bytes: u64) -> Place {
 }
 
 fn layer(key: &str) -> Layer {
-    Layer {
-        key: key.into(),
-        remark: None,
-    }
+    Layer::local(key.into(), None)
 }
 
 impl Place {

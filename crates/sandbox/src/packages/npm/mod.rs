@@ -71,6 +71,20 @@ impl NpmProject {
         }
     }
 
+    /// Reads what another one was rendered as; `None` if it has no dependencies.
+    pub(crate) fn parse(manifest: &str, lock: Option<&str>) -> Result<Option<Self>, Error> {
+        let dependencies = read_manifest(manifest.as_bytes())?;
+        if dependencies.is_empty() {
+            return Ok(None);
+        }
+        let lock = lock.map(|lock| NpmLock::parse(lock.as_bytes()));
+        let lock = lock
+            .transpose()
+            .map_err(|why| refused("package-lock.json", why))?;
+        let lock = lock.map(|lock| lock.render(&dependencies));
+        Ok(Some(Self::render(&dependencies, lock)))
+    }
+
     fn render(dependencies: &BTreeMap<String, String>, lock: Option<String>) -> Self {
         let manifest = json!({ "private": true, "dependencies": dependencies });
         Self {

@@ -1,0 +1,262 @@
+//! What a kept run does with its sandbox: commands that are made again have the same ids, and
+//! their changes are the run's to commit.
+
+use futures_util::StreamExt as _;
+use prowess_provider::config::{ProviderConfig, ProviderKind, ProvidersConfig, ScriptedOptions};
+use prowess_provider::{ClientCredentials, Providers};
+use prowess_sandbox::{Sandbox, SandboxSettings, SharedSandboxes, Snapshot, SnapshotEntry};
+use prowess_store::{BeginOutcome, NewJournalRun, Store, StoreConfig, TenantId};
+use prowess_wire::{ClientDialect, read_request};
+use serde_json::json;
+use tempfile::TempDir;
+
+use super::recording_sandboxes::{Recorded, RecordingSandboxes};
+use super::*;
+use crate::containers::sandbox_handle::SandboxHandle;
+use crate::kept::container_state::to_snapshot_entry;
+use crate::kept::step_record::FORMAT;
+use crate::settings::EngineSettings;
+
+const LEASE: Duration = Duration::from_secs(600);
+
+/// Two commands at once, then one, then the end.
+const SCRIPT: &str = r#"
+[[step]]
+when.turn = 1
+calls = [
+    { name = "bash_code_execution", input = { command = "echo one > one" } },
+    { name = "bash_code_execution", input = { command = "echo two > two" } },
+]
+
+[[step]]
+when.turn = 2
+calls = [{ name = "bash_code_execution", input = { command = "cat one two > three" } }]
+
+[[step]]
+text = "Done."
+"#;
+
+struct Bed {
+    store: Store,
+    engine: Engine,
+    sandbox: Arc<RecordingSandboxes>,
+    providers: Providers,
+    tenant: TenantId,
+    _folders: [TempDir; 2],
+}
+
+impl Bed {
+    async fn new() -> Self {
+        let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+        let store = Store::open(&StoreConfig::local(folders[0].path()))
+            .await
+            .unwrap();
+        let mut settings = SandboxSettings::new(folders[1].path());
+        settings.allow_reduced = true;
+        settings.warm = 0;
+        let sandbox = Sandbox::open(settings).await.unwrap();
+        let sandbox = RecordingSandboxes::new(sandbox.into());
+        let script = ProviderKind::new(ScriptedOptions::Text(SCRIPT.to_owned()));
+        let providers = Providers::new(ProvidersConfig {
+            providers: vec![ProviderConfig::new("stage", script)],
+            ..ProvidersConfig::default()
+        });
+        let shared: SharedSandboxes = Arc::clone(&sandbox) as SharedSandboxes;
+        let handle = SandboxHandle::ready(shared);
+        Bed {
+            engine: Engine::new(store.clone(), EngineSettings::default(), handle),
+            store,
+            sandbox,
+            providers: providers.unwrap(),
+            tenant: TenantId::default_tenant(),
+            _folders: folders,
+        }
+    }
+
+    async fn begin(&self) -> RunLease {
+        let id = Store::new_run_id().unwrap();
+        let new = NewJournalRun {
+            id: &id,
+            api_key: None,
+            dialect: "messages",
+            model: "stage/hero",
+            kept: true,
+            format: FORMAT,
+            idempotency_key: None,
+            request_digest: "d",
+            request: b"{}",
+        };
+        match self.store.begin_run(&self.tenant, &new, "a", LEASE).await {
+            Ok(BeginOutcome::Started(lease)) => lease,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Another server takes over the run of one that has died.
+    async fn take_over(&self) -> RunLease {
+        let runs = self.store.claim_runs("b", LEASE, FORMAT, 1, &[]).await;
+        runs.unwrap().remove(0).lease
+    }
+
+    fn run_request(&self) -> RunRequest {
+        let body = json!({
+            "model": "stage/hero",
+            "max_tokens": 1000,
+            "messages": [{"role": "user", "content": "Go on."}],
+            "tools": [{"type": "code_execution_20250825", "name": "code_execution"}],
+        });
+        let client = ClientDialect::Messages;
+        let request = read_request(client, body.to_string().as_bytes()).unwrap();
+        RunRequest {
+            tenant: self.tenant.clone(),
+            client,
+            route: self.providers.route(&request.model).unwrap(),
+            request,
+            members: Vec::new(),
+            auto: None,
+            max_turns: None,
+            credentials: ClientCredentials::default(),
+        }
+    }
+
+    async fn run(&self, kept: KeptRun) -> KeptEnd {
+        let usage = UsageRow {
+            tenant: self.tenant.clone(),
+            key: None,
+            model: "stage/hero".to_owned(),
+            provider: String::new(),
+            upstream_model: String::new(),
+            dialect: "messages".to_owned(),
+            status: 200,
+            requests: 0,
+            unpriced: 0,
+            estimated: 0,
+            input_tokens: 0,
+            output_tokens: 0,
+            cache_read_tokens: 0,
+            cache_write_tokens: 0,
+            cost_nanos: 0,
+            millis: 0,
+            sandbox_millis: 0,
+            skills: Vec::new(),
+        };
+        let running = kept.run(
+            self.engine.clone(),
+            self.run_request(),
+            usage,
+            Box::new(|_| {}),
+        );
+        Box::pin(running).await
+    }
+
+    /// Runs until so many commands have ended without an answer, then dies.
+    async fn run_and_die(&self, kept: KeptRun, commands: usize) {
+        self.sandbox.leaves_commands.store(true, Ordering::Relaxed);
+        tokio::select! {
+            end = self.run(kept) => panic!("{end:?}"),
+            () = self.sandbox.wait_for_commands(commands) => {}
+        }
+        self.sandbox.leaves_commands.store(false, Ordering::Relaxed);
+    }
+
+    /// The ids of all commands since the last call, in alphabetical order.
+    fn take_ids(&self, run: &str) -> Vec<String> {
+        let recorded = self.sandbox.take().into_iter();
+        let mut ids: Vec<String> = recorded
+            .filter_map(|one| match one {
+                Recorded::Command { id, run: of } => {
+                    assert_eq!(of.as_deref(), Some(run));
+                    Some(id.unwrap())
+                }
+                _ => None,
+            })
+            .collect();
+        ids.sort();
+        ids
+    }
+}
+
+#[tokio::test]
+async fn commands_that_are_made_again_have_the_ids_of_the_first_attempt() {
+    let bed = Bed::new().await;
+    let lease = bed.begin().await;
+    let run = lease.run.clone();
+    let kept = bed.engine.begin_kept(lease.clone(), Instant::now());
+    bed.run_and_die(kept, 2).await;
+    let first = bed.take_ids(&run);
+    assert_eq!(first.len(), 2);
+    assert_ne!(first[0], first[1]);
+    assert!(first.iter().all(|id| id.starts_with(&format!("{run}:"))));
+
+    assert!(bed.store.release_lease(&lease).await.unwrap());
+    let lease = bed.take_over().await;
+    let kept = bed.engine.open_kept(lease, Instant::now()).await.unwrap();
+    let end = bed.run(kept).await;
+    assert!(matches!(end, KeptEnd::Completed { .. }), "{end:?}");
+    let all = bed.take_ids(&run);
+    assert_eq!(all.len(), 3);
+    let repeated: Vec<_> = all.iter().filter(|id| first.contains(id)).collect();
+    assert_eq!(repeated.len(), 2, "{all:?} {first:?}");
+}
+
+#[tokio::test]
+async fn commands_of_a_run_that_is_not_kept_have_no_id() {
+    let bed = Bed::new().await;
+    let mut events = bed.engine.start(bed.run_request()).await.unwrap();
+    while events.next().await.is_some() {}
+    let recorded = bed.sandbox.take();
+    assert_eq!(recorded.len(), 3, "{recorded:?}");
+    for one in recorded {
+        let Recorded::Command { id, run } = one else {
+            panic!("{one:?}");
+        };
+        assert_eq!(id, None);
+        assert!(run.is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_kept_run_commits_the_changes_of_its_commands_itself() {
+    let bed = Bed::new().await;
+    let lease = bed.begin().await;
+    let kept = bed.engine.begin_kept(lease, Instant::now());
+    let end = bed.run(kept).await;
+    let KeptEnd::Completed { response, .. } = end else {
+        panic!("{end:?}");
+    };
+    let recorded = bed.sandbox.take();
+    let kinds: Vec<_> = recorded
+        .iter()
+        .map(|one| match one {
+            Recorded::Command { .. } => "command".to_owned(),
+            Recorded::Deferred => "deferred".to_owned(),
+            Recorded::Committed { generation, .. } => format!("committed {generation}"),
+            Recorded::GuardDropped => "guard dropped".to_owned(),
+        })
+        .collect();
+    let expected = [
+        "command",
+        "command",
+        "deferred",
+        "committed 1",
+        "command",
+        "committed 2",
+        "guard dropped",
+    ];
+    assert_eq!(kinds, expected);
+    // What was committed last is what the store has.
+    let id = response.container.unwrap()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let files = bed.store.container_files(&bed.tenant, &id).await;
+    let files = files.unwrap().unwrap();
+    assert_eq!(files.generation, 2);
+    let entries: Vec<SnapshotEntry> = files.entries.iter().map(to_snapshot_entry).collect();
+    assert_eq!(entries.len(), 3);
+    let stored = Snapshot::from_entries(entries).digest().to_string();
+    let Some(Recorded::Committed { files, .. }) = recorded.get(5) else {
+        panic!("{recorded:?}");
+    };
+    assert_eq!(**files, stored);
+}
