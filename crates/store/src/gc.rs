@@ -92,7 +92,12 @@ impl Store {
     async fn drop_old_runs(&self, now: Timestamp) -> Result<()> {
         let sql = Sql::new("DELETE FROM hidden_turns WHERE expires_at < $1");
         self.db().execute(sql.bind(now)).await?;
-        let sql = Sql::new("DELETE FROM sessions WHERE used_at < $1");
+        // A cluster's container may be used without any change of its record.
+        let sql = Sql::new(
+            "DELETE FROM sessions WHERE used_at < $1
+               AND NOT EXISTS (SELECT 1 FROM cluster_containers c
+                               WHERE c.id = sessions.id AND c.used_at >= $1)",
+        );
         self.db()
             .execute(sql.bind(now.before(CONTAINER_RETENTION)))
             .await?;
@@ -123,20 +128,8 @@ impl Store {
         before: Timestamp,
         after: &str,
     ) -> Result<Vec<GarbageCandidate>> {
-        let sql = Sql::new(
-            "SELECT place, size, touched_at, 
-                    CAST(CASE WHEN data IS NULL THEN 0 ELSE 1 END AS BIGINT) AS inline
-             FROM blobs b
-             WHERE touched_at <= $1 AND place > $2
-               AND (state <> 'ready'
-                    OR (NOT EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = b.digest)
-                        AND NOT EXISTS (SELECT 1 FROM files f WHERE f.digest = b.digest)
-                        AND NOT EXISTS (SELECT 1 FROM container_files c
-                                        WHERE c.digest = b.digest)))
-             ORDER BY place LIMIT $3",
-        );
-        let sql = sql.bind(before).bind(after).bind(BATCH_ROWS);
-        let rows = self.db().fetch_all(sql).await?;
+        let rows = self.db().fetch_all(select_unreferenced(before, after));
+        let rows = rows.await?;
         let read = |row: &crate::db::DbRow| {
             Ok(GarbageCandidate {
                 place: row.text("place")?,
@@ -165,6 +158,25 @@ impl Store {
     }
 }
 
+/// Blobs that nothing references and that were not touched since, by place.
+pub(crate) fn select_unreferenced(before: Timestamp, after: &str) -> Sql {
+    let sql = Sql::new(
+        "SELECT place, size, touched_at,
+                CAST(CASE WHEN data IS NULL THEN 0 ELSE 1 END AS BIGINT) AS inline
+         FROM blobs b
+         WHERE touched_at <= $1 AND place > $2
+           AND (state <> 'ready'
+                OR (NOT EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = b.digest)
+                    AND NOT EXISTS (SELECT 1 FROM files f WHERE f.digest = b.digest)
+                    AND NOT EXISTS (SELECT 1 FROM container_files c
+                                    WHERE c.digest = b.digest)
+                    AND NOT EXISTS (SELECT 1 FROM container_skill_files k
+                                    WHERE k.digest = b.digest)))
+         ORDER BY place LIMIT $3",
+    );
+    sql.bind(before).bind(after).bind(BATCH_ROWS)
+}
+
 /// A blob that was found unreferenced.
 struct GarbageCandidate {
     place: String,
@@ -185,7 +197,9 @@ const STILL_UNREFERENCED: &str = "
            OR (NOT EXISTS (SELECT 1 FROM version_blobs v WHERE v.digest = blobs.digest)
                AND NOT EXISTS (SELECT 1 FROM files f WHERE f.digest = blobs.digest)
                AND NOT EXISTS (SELECT 1 FROM container_files c
-                               WHERE c.digest = blobs.digest)))";
+                               WHERE c.digest = blobs.digest)
+               AND NOT EXISTS (SELECT 1 FROM container_skill_files k
+                               WHERE k.digest = blobs.digest)))";
 
 #[cfg(test)]
 #[path = "gc_tests.rs"]

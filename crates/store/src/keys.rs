@@ -258,7 +258,7 @@ impl KeyCache {
         }
     }
 
-    fn invalidate_all(&self) {
+    pub(crate) fn invalidate_all(&self) {
         self.fresh.invalidate_all();
         self.stale.invalidate_all();
     }

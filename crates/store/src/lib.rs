@@ -43,9 +43,11 @@
 //! | `skill_index` | the index of skills' words: what searching and routing read |
 //! | `skill_vectors` | vectors of skills, and which documents have them |
 //! | `resolve` | from an id to a loaded skill, mostly from a cache |
+//! | `cache_drops` | caches that processes drop for one another |
 //! | `runs`, `containers`, `hidden_turns` | runs as people read them, their containers, and turns that a dialect cannot carry |
 //! | `foreground_runs` | runs in progress that end when their client leaves |
 //! | `journal` | kept runs: their steps, leases, events, container files and webhooks |
+//! | `cluster` | containers of a cluster: their files, skills, commands, and contents for workers |
 //! | `batches` | batches of requests, their items and results |
 //! | `files`, `keys`, `key_limits`, `tenant` | files, virtual keys and their limits, tenants |
 //! | `console_sessions` | which browser is signed in with which key |
@@ -70,7 +72,9 @@
 mod audit;
 mod batches;
 mod blob;
+mod cache_drops;
 mod chats;
+mod cluster;
 mod config;
 mod console_sessions;
 mod containers;
@@ -120,7 +124,13 @@ pub use batches::{
     CreateBatchOutcome, DuplicateItem, FinishOutcome, NewBatch, NewBatchItem, UnsubmittedItem,
 };
 pub use blob::ContentStream;
+pub use cache_drops::{CacheDrop, CacheKind};
 pub use chats::{ChatFilter, ChatPage, ChatRecord, NewChat};
+pub use cluster::{
+    BeginCommandOutcome, ClusterContainer, ClusterContainerSummary, ClusterSkill, ClusterSkillFile,
+    CommandCommit, CommitCommandOutcome, ContainerQuota, ContainerUpdate, ContainerUser,
+    CreateContainerOutcome, NewClusterContainer, SignedContent, UpdateContainerOutcome, UploadSlot,
+};
 pub use config::StoreConfig;
 pub use console_sessions::{ConsoleHolder, ConsoleSessionHolder};
 pub use containers::ContainerRecord;

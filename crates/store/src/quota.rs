@@ -1,6 +1,7 @@
 //! Storage quotas per tenant: bytes, and numbers of skills, versions and files. Bytes are those
 //! of skills, of files, of the requests of kept runs, and of the files that are stored of the
-//! containers of kept runs.
+//! containers of kept runs and of clusters. The skills of a cluster's container are not counted
+//! once more: they are bounded by the number of containers.
 //!
 //! Triggers of the schema maintain the totals, in the transaction that changes what they
 //! count. An upload is checked twice: before its content is written, so that nothing is

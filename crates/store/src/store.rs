@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use crate::audit::AuditOrigin;
 use crate::blob::Blobs;
 use crate::blob::storage::ObjectStorage;
+use crate::cache_drops::CacheDrops;
 use crate::config::{BLOB_FOLDER, DATABASE_FILE, StoreConfig};
 use crate::db::{Database, Db, Sql};
 use crate::disk_space::DiskSpace;
@@ -20,7 +21,7 @@ use crate::lost_database::EarlierContent;
 use crate::quota::StorageLimits;
 use crate::readiness::ReadinessCache;
 use crate::resolve::ResolveCache;
-use crate::skill_index::{BlockCache, MergeQueue};
+use crate::skill_index::{BlockCache, MergeQueue, PageCache};
 use crate::skill_vectors::VectorCache;
 
 /// Skills, versions, files, keys and tenants. Cheap to clone; clones share
@@ -33,6 +34,7 @@ struct StoreInner {
     blobs: Blobs,
     resolve_cache: ResolveCache,
     block_cache: BlockCache,
+    page_cache: PageCache,
     merge_queue: MergeQueue,
     vector_cache: VectorCache,
     new_documents: Notify,
@@ -45,6 +47,7 @@ struct StoreInner {
     chat_growth: TenantGrowth,
     turn_growth: TenantGrowth,
     audit_retention: Option<Duration>,
+    cache_drops: CacheDrops,
 }
 
 impl Store {
@@ -68,6 +71,7 @@ impl Store {
             db,
             resolve_cache: ResolveCache::new(config.freshness, config.cache_bytes),
             block_cache: BlockCache::default(),
+            page_cache: PageCache::default(),
             merge_queue: MergeQueue::default(),
             vector_cache: VectorCache::default(),
             new_documents: Notify::new(),
@@ -80,6 +84,7 @@ impl Store {
             chat_growth: TenantGrowth::default(),
             turn_growth: TenantGrowth::default(),
             audit_retention: config.audit_retention,
+            cache_drops: CacheDrops::default(),
         });
         let store = Store(inner, None);
         store.index_earlier_skills().await?;
@@ -132,6 +137,10 @@ impl Store {
         &self.0.block_cache
     }
 
+    pub(crate) fn page_cache(&self) -> &PageCache {
+        &self.0.page_cache
+    }
+
     pub(crate) fn merge_queue(&self) -> &MergeQueue {
         &self.0.merge_queue
     }
@@ -181,9 +190,8 @@ impl Store {
         &self.0.readiness
     }
 
-    /// Must be called after every commit that changes what a skill resolves to.
-    pub(crate) fn invalidate_resolved(&self) {
-        self.resolve_cache().invalidate();
+    pub(crate) fn cache_drop_channel(&self) -> &CacheDrops {
+        &self.0.cache_drops
     }
 }
 

@@ -7,13 +7,18 @@ use std::sync::Arc;
 use object_store::ObjectStore;
 use url::Url;
 
+use super::url_signer::UrlSigner;
+
+/// An object store, and what signs its URLs, if it can.
+pub(super) struct OpenedStore {
+    pub(super) objects: Arc<dyn ObjectStore>,
+    pub(super) signer: Option<UrlSigner>,
+}
+
 /// Opens a bucket with bounded retries: by default the library would retry for minutes
 /// before it reports that a server is unreachable.
 #[cfg(feature = "s3")]
-pub(super) fn open(
-    url: &Url,
-    options: &[(String, String)],
-) -> Result<Arc<dyn ObjectStore>, String> {
+pub(super) fn open(url: &Url, options: &[(String, String)]) -> Result<OpenedStore, String> {
     use std::time::Duration;
 
     use object_store::RetryConfig;
@@ -35,12 +40,15 @@ pub(super) fn open(
             builder = builder.with_config(key, value);
         }
     }
-    let bucket = builder.build().map_err(|error| error.to_string())?;
-    Ok(Arc::new(bucket))
+    let bucket = Arc::new(builder.build().map_err(|error| error.to_string())?);
+    Ok(OpenedStore {
+        objects: bucket.clone(),
+        signer: Some(UrlSigner::new(bucket)),
+    })
 }
 
 /// Refuses: this build has no client for it.
 #[cfg(not(feature = "s3"))]
-pub(super) fn open(_: &Url, _: &[(String, String)]) -> Result<Arc<dyn ObjectStore>, String> {
+pub(super) fn open(_: &Url, _: &[(String, String)]) -> Result<OpenedStore, String> {
     Err("this build has no S3 support; build it with the feature `s3`, or use `local`".to_owned())
 }

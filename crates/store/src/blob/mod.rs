@@ -26,8 +26,10 @@ mod activate;
 mod bucket;
 mod fault;
 mod read;
+mod signed;
 mod stage;
 pub(crate) mod storage;
+mod url_signer;
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use futures_util::{Stream, StreamExt, TryStreamExt};
 use prowess_skill::Digest;
 use sha2::{Digest as _, Sha256};
 
-use super::Blobs;
+use super::{Blobs, StagedBlob, StagedBody};
 use crate::db::{DbRow, Sql};
 use crate::error::{Error, Result};
 
@@ -75,6 +75,42 @@ impl Blobs {
         let row = self.db.fetch_optional(sql.bind(digest.to_string())).await?;
         let row = row.ok_or_else(|| damaged_error(digest, "it is missing".to_owned()))?;
         self.open_row(digest, &row).await
+    }
+
+    /// Contents that are stored in the database, all at once.
+    pub(crate) async fn read_inline(&self, digests: &[Digest]) -> Result<HashMap<Digest, Bytes>> {
+        let mut contents = HashMap::new();
+        if digests.is_empty() {
+            return Ok(contents);
+        }
+        let sql = Sql::new("SELECT digest, data FROM blobs WHERE state = 'ready' AND digest IN ")
+            .push_list(digests.iter().map(Digest::to_string));
+        for row in self.db.fetch_all(sql).await? {
+            let digest = parse_digest(&row.text("digest")?)?;
+            let data = Bytes::from(row.optional_bytes("data")?.unwrap_or_default());
+            let found = Digest::from_content(&data);
+            if found != digest {
+                return Err(damaged_error(digest, format!("its digest is {found}")));
+            }
+            contents.insert(digest, data);
+        }
+        match digests
+            .iter()
+            .find(|digest| !contents.contains_key(*digest))
+        {
+            Some(missing) => Err(damaged_error(*missing, "it is missing".to_owned())),
+            None => Ok(contents),
+        }
+    }
+
+    /// Opens content that is staged.
+    pub(crate) async fn open_staged(&self, staged: &StagedBlob) -> Result<ContentStream> {
+        let chunks = match &staged.body {
+            StagedBody::Inline(data) => stream::iter([Ok(data.clone())]).boxed(),
+            StagedBody::Written(place) => self.storage.read(place).await?,
+            StagedBody::Known => return self.open(staged.digest).await,
+        };
+        Ok(ContentStream::new(staged.digest, chunks))
     }
 
     async fn open_row(&self, digest: Digest, row: &DbRow) -> Result<ContentStream> {

@@ -218,7 +218,7 @@ impl Blobs {
     }
 
     /// Records where objects are about to be written, so that none is ever lost track of.
-    async fn insert_pending<'p>(
+    pub(super) async fn insert_pending<'p>(
         &self,
         places: impl IntoIterator<Item = (&'p str, usize)>,
     ) -> Result<()> {

@@ -4,6 +4,7 @@
 
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -13,6 +14,8 @@ use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, ObjectStoreScheme, WriteMultipart};
 use url::Url;
 
+use super::bucket::{self, OpenedStore};
+use super::url_signer::{UrlSigner, UrlUse};
 use crate::disk_space;
 use crate::error::{Error, Result};
 use crate::id::{self, IdPrefix};
@@ -32,6 +35,8 @@ pub(crate) struct ObjectStorage {
     prefix: Path,
     /// The folder, if the storage is a local one.
     folder: Option<PathBuf>,
+    /// What signs URLs, if the object store can.
+    signer: Option<UrlSigner>,
 }
 
 impl ObjectStorage {
@@ -49,6 +54,7 @@ impl ObjectStorage {
             objects: Arc::new(objects),
             prefix: Path::default(),
             folder: Some(folder),
+            signer: None,
         })
     }
 
@@ -59,11 +65,12 @@ impl ObjectStorage {
             reason: format!("cannot use `{url}`: {reason}"),
         };
         let parsed = Url::parse(url).map_err(|error| config(error.to_string()))?;
-        let (objects, prefix) = open_object_store(&parsed, options).map_err(config)?;
+        let (opened, prefix) = open_object_store(&parsed, options).map_err(config)?;
         Ok(ObjectStorage {
-            objects,
+            objects: opened.objects,
             prefix,
             folder: None,
+            signer: opened.signer,
         })
     }
 
@@ -151,6 +158,52 @@ impl ObjectStorage {
         Ok(found.into_stream().boxed())
     }
 
+    /// The size of an object; `None` if there is none.
+    pub(crate) async fn size(&self, place: &str) -> Result<Option<u64>> {
+        match self.objects.head(&self.path(place)).await {
+            Ok(found) => Ok(Some(found.size)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            // Without permission to list, a missing object is reported as a refusal.
+            Err(error) if is_refusal(&error) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Copies an object inside the storage.
+    pub(crate) async fn copy(&self, from: &str, to: &str) -> Result<()> {
+        let copied = self.objects.copy(&self.path(from), &self.path(to)).await;
+        Ok(copied?)
+    }
+
+    /// Whether it can sign URLs.
+    pub(crate) fn can_sign(&self) -> bool {
+        self.signer.is_some()
+    }
+
+    /// A URL for reading an object.
+    pub(crate) async fn sign_get(&self, place: &str, ttl: Duration) -> Result<String> {
+        self.sign(UrlUse::Read, place, ttl).await
+    }
+
+    /// A URL for writing an object.
+    pub(crate) async fn sign_put(&self, place: &str, ttl: Duration) -> Result<String> {
+        self.sign(UrlUse::Write, place, ttl).await
+    }
+
+    async fn sign(&self, permitted: UrlUse, place: &str, ttl: Duration) -> Result<String> {
+        let signer = self.signer.as_ref().ok_or_else(|| self.unsigned_error())?;
+        Ok(signer.sign(permitted, &self.path(place), ttl).await?)
+    }
+
+    /// Why something cannot be done without signed URLs.
+    pub(crate) fn unsigned_error(&self) -> Error {
+        Error::Config {
+            setting: "blobs.url",
+            reason: "this storage cannot sign URLs for workers; use an object store with S3's API"
+                .to_owned(),
+        }
+    }
+
     /// Deletes an object and whatever a failed write has left of it. A missing object is
     /// not an error.
     pub(crate) async fn delete(&self, place: &str) -> Result<()> {
@@ -204,13 +257,17 @@ fn is_refusal(error: &object_store::Error) -> bool {
 fn open_object_store(
     url: &Url,
     options: &[(String, String)],
-) -> std::result::Result<(Arc<dyn ObjectStore>, Path), String> {
+) -> std::result::Result<(OpenedStore, Path), String> {
     let (scheme, prefix) = ObjectStoreScheme::parse(url).map_err(|error| error.to_string())?;
     if scheme == ObjectStoreScheme::AmazonS3 {
-        return Ok((super::bucket::open(url, options)?, prefix));
+        return Ok((bucket::open(url, options)?, prefix));
     }
     let options = options.iter().map(|(name, value)| (name, value));
     let opened = object_store::parse_url_opts(url, options);
     let (objects, prefix) = opened.map_err(|error| error.to_string())?;
-    Ok((objects.into(), prefix))
+    let opened = OpenedStore {
+        objects: objects.into(),
+        signer: None,
+    };
+    Ok((opened, prefix))
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::lost_database::EarlierContent;
 
 /// The migrations, oldest first. A released migration is never changed.
-const MIGRATIONS: [Migration; 18] = [
+const MIGRATIONS: [Migration; 19] = [
     Migration {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -100,6 +100,11 @@ const MIGRATIONS: [Migration; 18] = [
     Migration {
         sqlite: include_str!("../../migrations/0018_sqlite.sql"),
         postgres: include_str!("../../migrations/0018_postgres.sql"),
+    },
+    // Containers of a cluster.
+    Migration {
+        sqlite: include_str!("../../migrations/0019_sqlite.sql"),
+        postgres: include_str!("../../migrations/0019_postgres.sql"),
     },
 ];
 

@@ -289,6 +289,17 @@ impl Tx {
         Ok(())
     }
 
+    /// Commits the transaction without waiting until a server has written it to its disk. It
+    /// holds for all others at once, but may be undone if the server crashes in the next moment.
+    /// SQLite waits always.
+    pub(crate) async fn commit_unsynced(mut self) -> Result<()> {
+        if self.database() == Database::Postgres {
+            let sql = Sql::new("SET LOCAL synchronous_commit TO OFF");
+            self.execute(sql).await?;
+        }
+        self.commit().await
+    }
+
     /// Rolls back the transaction. A failure can be ignored: nothing uncommitted is ever
     /// visible, and the connection is checked before its next use.
     pub(crate) async fn rollback(self) {

@@ -178,7 +178,7 @@ impl Store {
             return Ok(AppendOutcome::ContainerChanged);
         }
         if let Some(change) = rows.container {
-            let Some(growth) = commit_container(&mut tx, lease, change).await? else {
+            let Some(growth) = commit_container(&mut tx, &lease.tenant, change).await? else {
                 tx.rollback().await;
                 return Ok(AppendOutcome::ContainerChanged);
             };

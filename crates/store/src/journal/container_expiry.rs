@@ -1,6 +1,6 @@
 //! Deletes the stored files of containers that no run needs any more. They are stored so that
 //! a run can be resumed; between runs, the sandbox has them. The next run that uses such a
-//! container stores them again.
+//! container stores them again. Those of a cluster's containers stay: no sandbox has them.
 
 use std::time::Duration;
 
@@ -46,6 +46,7 @@ impl Store {
             let sql = Sql::new(
                 "SELECT id, tenant FROM sessions s WHERE used_at < $1 AND id > $2
                    AND EXISTS (SELECT 1 FROM container_files f WHERE f.container = s.id)
+                   AND NOT EXISTS (SELECT 1 FROM cluster_containers c WHERE c.id = s.id)
                  ORDER BY id LIMIT $3",
             );
             let sql = sql.bind(before).bind(&after).bind(BATCH_CONTAINERS);
@@ -65,9 +66,12 @@ impl Store {
         let mut tx = self.db().begin().await?;
         lock_totals(&mut tx, tenant).await?;
         // Locked, so that a run either holds it before, or finds no files afterwards.
-        let sql = Sql::new("SELECT held_by, held_epoch FROM sessions WHERE id = ")
-            .push_bind("", container)
-            .for_update();
+        let sql = Sql::new(
+            "SELECT held_by, held_epoch FROM sessions s WHERE NOT EXISTS
+                (SELECT 1 FROM cluster_containers c WHERE c.id = s.id) AND s.id = ",
+        )
+        .push_bind("", container)
+        .for_update();
         let Some(row) = tx.fetch_optional(sql).await? else {
             tx.rollback().await;
             return Ok(());
@@ -81,9 +85,13 @@ impl Store {
     }
 }
 
-async fn delete_files(tx: &mut Tx, container: &str) -> Result<()> {
+/// Deletes the files of a container in a transaction that has locked the totals of its tenant.
+pub(crate) async fn delete_files(tx: &mut Tx, container: &str) -> Result<()> {
     let sql = Sql::new("DELETE FROM container_files WHERE container = ").push_bind("", container);
     tx.execute(sql).await?;
-    let sql = Sql::new("UPDATE sessions SET stored_bytes = 0 WHERE stored_bytes <> 0 AND id = ");
+    let sql = Sql::new(
+        "UPDATE sessions SET stored_bytes = 0, files_digest = NULL
+         WHERE (stored_bytes <> 0 OR files_digest IS NOT NULL) AND id = ",
+    );
     tx.execute(sql.push_bind("", container)).await.map(drop)
 }

@@ -13,8 +13,6 @@ use crate::error::{Error, Result};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-use super::lease::RunLease;
-
 /// Rows per statement.
 const BATCH_ROWS: usize = 200;
 /// Files of a container.
@@ -64,6 +62,8 @@ pub struct ContainerChange {
     pub changed: Vec<ContainerEntry>,
     /// Paths of files that are gone.
     pub removed: Vec<String>,
+    /// The digest of all files afterwards, if it is known.
+    pub files_digest: Option<Digest>,
 }
 
 impl Store {
@@ -95,23 +95,27 @@ impl Store {
     }
 }
 
-/// Applies a change within the transaction of its step. Returns by how many bytes the files
-/// have grown; `None` if the container is no longer of the generation that the change is based
-/// on.
-pub(super) async fn commit_container(
+/// Applies a change within the transaction of its step or command. Returns by how many bytes the
+/// files have grown; `None` if the container is no longer of the generation that the change is
+/// based on.
+pub(crate) async fn commit_container(
     tx: &mut Tx,
-    lease: &RunLease,
+    tenant: &TenantId,
     change: &ContainerChange,
 ) -> Result<Option<i64>> {
     if change.changed.len() + change.removed.len() > MAX_ENTRIES {
         return Err(Error::Invalid {
             field: "container",
-            reason: format!("a step changes more than {MAX_ENTRIES} files"),
+            reason: format!("more than {MAX_ENTRIES} files were changed at once"),
         });
     }
     let sql = Sql::new("UPDATE sessions SET generation = generation + 1, used_at = ")
         .push_bind("", Timestamp::now())
-        .push_bind(" WHERE tenant = ", lease.tenant.as_str())
+        .push_bind(
+            ", files_digest = ",
+            change.files_digest.map(|digest| digest.to_string()),
+        )
+        .push_bind(" WHERE tenant = ", tenant.as_str())
         .push_bind(" AND id = ", &change.container)
         .push_bind(" AND generation = ", change.generation);
     if tx.execute(sql).await? == 0 {

@@ -50,6 +50,11 @@ mod webhooks;
 #[cfg(test)]
 mod protocol_tests;
 
+pub(crate) use container_expiry::delete_files;
+pub(crate) use container_files::commit_container;
+pub(crate) use container_hold::{and_no_run_holds, is_held};
+pub(crate) use lease::micros;
+
 pub use append::{NewStep, StagedFile, StepChanges};
 pub use append_outcome::AppendOutcome;
 pub use begin::{BeginOutcome, NewJournalRun};

@@ -323,6 +323,7 @@ impl<'a> Case<'a> {
                     mode: 0o644,
                 }],
                 removed: Vec::new(),
+                files_digest: None,
             }),
             usage: Vec::new(),
             events: None,

@@ -16,7 +16,7 @@ use crate::tenant::TenantId;
 
 /// Content that is stored, and is referenced once its step is committed.
 #[derive(Debug)]
-pub struct StagedContent(pub(super) StagedBlob);
+pub struct StagedContent(pub(crate) StagedBlob);
 
 /// Where small content is until its step is committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

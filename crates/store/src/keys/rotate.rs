@@ -66,7 +66,7 @@ impl Store {
         };
         self.audit(&mut tx, change).await?;
         tx.commit().await?;
-        self.key_cache().invalidate_all();
+        self.keys_changed(&after.tenant);
         Ok((after, secret))
     }
 }

@@ -33,7 +33,7 @@ impl Store {
         let skill = skill_in_tx(&mut tx, tenant, skill).await?;
         self.audit_default(&mut tx, tenant, &before, &skill).await?;
         tx.commit().await?;
-        self.invalidate_resolved();
+        self.skills_changed(tenant);
         Ok(skill)
     }
 }

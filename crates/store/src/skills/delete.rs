@@ -99,7 +99,7 @@ impl Store {
         self.audit_skill_deleted(&mut tx, tenant, &record, versions.len())
             .await?;
         tx.commit().await?;
-        self.invalidate_resolved();
+        self.skills_changed(tenant);
         self.merge_soon(tenant, change);
         Ok(record)
     }
@@ -137,7 +137,7 @@ impl Store {
         self.audit_version_deleted(&mut tx, tenant, &version, skill_deleted)
             .await?;
         tx.commit().await?;
-        self.invalidate_resolved();
+        self.skills_changed(tenant);
         self.merge_soon(tenant, change);
         Ok(DeletedVersion {
             version,

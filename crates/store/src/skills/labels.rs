@@ -113,7 +113,7 @@ impl Store {
         self.audit_label(&mut tx, tenant, before.as_ref(), Some(&label))
             .await?;
         tx.commit().await?;
-        self.invalidate_resolved();
+        self.skills_changed(tenant);
         Ok(label)
     }
 
@@ -138,7 +138,7 @@ impl Store {
         self.audit_label(&mut tx, tenant, Some(&label), None)
             .await?;
         tx.commit().await?;
-        self.invalidate_resolved();
+        self.skills_changed(tenant);
         Ok(label)
     }
 

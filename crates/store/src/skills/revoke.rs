@@ -71,7 +71,7 @@ impl Store {
         self.audit_revoked(&mut tx, tenant, &version, &after, moved.as_ref())
             .await?;
         tx.commit().await?;
-        self.invalidate_resolved();
+        self.skills_changed(tenant);
         self.merge_soon(tenant, change);
         self.new_documents().notify_one();
         Ok(after)
@@ -112,7 +112,7 @@ impl Store {
         self.audit_restored(&mut tx, tenant, &version, &after)
             .await?;
         tx.commit().await?;
-        self.invalidate_resolved();
+        self.skills_changed(tenant);
         self.merge_soon(tenant, change);
         self.new_documents().notify_one();
         Ok(after)

@@ -209,7 +209,7 @@ impl Store {
             };
             let attempt = match self.insert(tenant, target, new, &staged).await {
                 Ok(InsertOutcome::Done(uploaded, change)) => {
-                    self.invalidate_resolved();
+                    self.skills_changed(tenant);
                     self.merge_soon(tenant, change);
                     self.new_documents().notify_one();
                     return Ok(*uploaded);

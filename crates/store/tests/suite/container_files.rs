@@ -93,6 +93,7 @@ async fn files_of_a_container_are_those_of_its_last_committed_step(bed: TestBed)
         generation,
         changed,
         removed,
+        files_digest: None,
     };
     let changes = StepChanges {
         contents: vec![stage(&store, &large, StagingPlace::Memory).await],
@@ -155,6 +156,7 @@ async fn a_new_container_is_recorded_and_held_with_its_first_step(bed: TestBed) 
             generation: 0,
             changed: vec![entry("d", EntryContent::Directory, 0)],
             removed: Vec::new(),
+            files_digest: None,
         }),
         ..StepChanges::default()
     };
@@ -212,6 +214,7 @@ async fn contents_of_a_container_are_read_by_its_tenant_only(bed: TestBed) {
             generation: 0,
             changed: vec![entry("a", EntryContent::File(digest), 6)],
             removed: Vec::new(),
+            files_digest: None,
         }),
         ..StepChanges::default()
     };
@@ -279,6 +282,7 @@ async fn commit_file(store: &Store, lease: &mut RunLease, container: &str) -> Ap
             generation,
             changed: vec![entry("a", EntryContent::File(digest), content.len())],
             removed: Vec::new(),
+            files_digest: None,
         }),
         ..StepChanges::default()
     };
@@ -359,6 +363,7 @@ async fn files_of_a_deleted_container_are_deleted_at_once(bed: TestBed) {
             generation: 1,
             changed: Vec::new(),
             removed: vec!["a".to_owned()],
+            files_digest: None,
         }),
         ..StepChanges::default()
     };

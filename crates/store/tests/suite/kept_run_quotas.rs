@@ -102,6 +102,7 @@ async fn replace_log(
                 mode: 0o644,
             }],
             removed: Vec::new(),
+            files_digest: None,
         }),
         ..StepChanges::default()
     };

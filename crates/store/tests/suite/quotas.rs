@@ -198,6 +198,8 @@ const EARLIER_SQLITE: &str = "
     ALTER TABLE keys DROP COLUMN previous_until;
     ALTER TABLE runs DROP COLUMN api_key;
     DROP TABLE console_sessions;
+    DROP TABLE container_skill_files; DROP TABLE cluster_containers;
+    ALTER TABLE sessions DROP COLUMN files_digest;
     DELETE FROM schema_version WHERE version >= 6;";
 const EARLIER_POSTGRES: &str = "
     DROP FUNCTION count_tenant CASCADE; DROP FUNCTION count_file CASCADE;
@@ -224,6 +226,8 @@ const EARLIER_POSTGRES: &str = "
     ALTER TABLE keys DROP COLUMN previous_until;
     ALTER TABLE runs DROP COLUMN api_key;
     DROP TABLE console_sessions;
+    DROP TABLE container_skill_files; DROP TABLE cluster_containers;
+    ALTER TABLE sessions DROP COLUMN files_digest;
     DELETE FROM schema_version WHERE version >= 6;";
 
 async fn totals_of_what_was_stored_before_are_filled_in(bed: TestBed) {

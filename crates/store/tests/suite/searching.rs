@@ -314,6 +314,8 @@ const EARLIER_INDEX: &str = "
     DROP TABLE audit_log; DROP TABLE audit_retention;
     DROP TABLE skill_labels; DROP TABLE version_marks;
     DROP TABLE console_sessions;
+    DROP TABLE container_skill_files; DROP TABLE cluster_containers;
+    ALTER TABLE sessions DROP COLUMN files_digest;
     DROP INDEX keys_by_previous_prefix;
     ALTER TABLE keys DROP COLUMN previous_prefix; ALTER TABLE keys DROP COLUMN previous_hash;
     ALTER TABLE keys DROP COLUMN previous_until;

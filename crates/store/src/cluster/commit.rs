@@ -1,0 +1,169 @@
+//! Commits the changes of a command as the container's next generation.
+
+use serde_json::Value;
+
+use crate::Store;
+use crate::db::{DbRow, Sql, Tx};
+use crate::error::{Error, Result};
+use crate::journal::{ContainerChange, StagedContent};
+use crate::quota::lock_totals;
+use crate::tenant::TenantId;
+
+use super::apply::StagedContents;
+use super::create::setup_text;
+use super::rows::{self, holding_run, live_command};
+
+/// The changes of a command that has ended.
+#[derive(Debug)]
+pub struct CommandCommit<'a> {
+    /// The command, as given to [`Store::begin_command`].
+    pub holder: &'a str,
+    /// The worker that ran it.
+    pub worker: Option<&'a str>,
+    /// What it changed, from the generation that it started with.
+    pub change: ContainerChange,
+    /// The contents of changed files that the container did not have.
+    pub contents: Vec<StagedContent>,
+    /// A new setup of the container.
+    pub setup: Option<&'a Value>,
+}
+
+/// What became of [`Store::commit_command`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum CommitCommandOutcome {
+    /// The changes are the container's files, and the container is not held any more.
+    Committed {
+        /// The new generation.
+        generation: i64,
+    },
+    /// Nothing was stored: somebody else has changed the container, or uses it.
+    Lost,
+    /// Nothing was stored: the container was deleted.
+    NotFound,
+}
+
+impl Store {
+    /// Commits the changes of a command and ends it, in one transaction.
+    ///
+    /// # Errors
+    /// When the tenant stores too much, a changed file has a content that was not staged, or the
+    /// store cannot be written. After an error of the database it may be unknown whether the
+    /// changes were stored: [`Store::committed_generation`] tells.
+    pub async fn commit_command(
+        &self,
+        tenant: &TenantId,
+        commit: CommandCommit<'_>,
+    ) -> Result<CommitCommandOutcome> {
+        let CommandCommit {
+            holder,
+            worker,
+            change,
+            contents,
+            setup,
+        } = commit;
+        let end = CommandEnd {
+            holder,
+            worker,
+            setup: setup.map(setup_text).transpose()?,
+        };
+        let staged = StagedContents::new(contents);
+        let mut committed = self.write_commit(tenant, &end, &change, &staged).await;
+        if matches!(committed, Err(Error::Database(_))) {
+            // Only its answer may have been lost.
+            let container = &change.container;
+            let generation = self.committed_generation(tenant, container, holder).await;
+            if let Ok(Some(generation)) = generation {
+                committed = Ok(CommitCommandOutcome::Committed { generation });
+            }
+        }
+        let stored = committed
+            .as_ref()
+            .map(|committed| matches!(committed, CommitCommandOutcome::Committed { .. }));
+        self.finish_staged(staged, stored).await;
+        committed
+    }
+
+    /// The generation that a command has made, if its changes were committed. Known until the
+    /// changes of another command are.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn committed_generation(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+        holder: &str,
+    ) -> Result<Option<i64>> {
+        let sql = rows::select(self.database(), tenant, id);
+        let row = self.db().fetch_optional(sql).await?;
+        match row {
+            Some(row) if row.optional_text("committed_by")?.as_deref() == Some(holder) => {
+                row.optional_int("committed_generation")
+            }
+            _ => Ok(None),
+        }
+    }
+
+    async fn write_commit(
+        &self,
+        tenant: &TenantId,
+        end: &CommandEnd<'_>,
+        change: &ContainerChange,
+        staged: &StagedContents,
+    ) -> Result<CommitCommandOutcome> {
+        let mut tx = self.db().begin().await?;
+        // Always before other rows: see `quota`.
+        lock_totals(&mut tx, tenant).await?;
+        let Some(row) = rows::lock(&mut tx, tenant, &change.container).await? else {
+            tx.rollback().await;
+            return Ok(CommitCommandOutcome::NotFound);
+        };
+        if !may_commit(&mut tx, &row, end.holder).await?
+            || !self.apply_change(&mut tx, tenant, change, staged).await?
+        {
+            tx.rollback().await;
+            return Ok(CommitCommandOutcome::Lost);
+        }
+        let generation = change.generation + 1;
+        end.write(&mut tx, &change.container, generation).await?;
+        tx.commit().await?;
+        Ok(CommitCommandOutcome::Committed { generation })
+    }
+}
+
+/// Whether neither another command nor a run that this one is not part of holds the container.
+/// A hold that has run out, or was lost, is no reason to refuse: the generation decides.
+async fn may_commit(tx: &mut Tx, row: &DbRow, holder: &str) -> Result<bool> {
+    let is_holder = row.optional_text("command")?.as_deref() == Some(holder);
+    if !is_holder && live_command(row)?.is_some() {
+        return Ok(false);
+    }
+    Ok(match holding_run(tx, row).await? {
+        Some(run) => is_holder && row.optional_text("command_run")? == Some(run),
+        None => true,
+    })
+}
+
+/// How a command ends.
+struct CommandEnd<'a> {
+    holder: &'a str,
+    worker: Option<&'a str>,
+    setup: Option<String>,
+}
+
+impl CommandEnd<'_> {
+    async fn write(&self, tx: &mut Tx, id: &str, generation: i64) -> Result<()> {
+        let sql = Sql::new(
+            "UPDATE cluster_containers
+             SET held_by = NULL, held_run = NULL, held_until = 0, used_at = ",
+        )
+        .push(tx.database().clock())
+        .push_bind(", committed_by = ", self.holder)
+        .push_bind(", committed_generation = ", generation)
+        .push_bind(", worker = COALESCE(", self.worker)
+        .push_bind(", worker), setup = COALESCE(", self.setup.as_deref())
+        .push_bind(", setup) WHERE id = ", id);
+        tx.execute(sql).await.map(drop)
+    }
+}
