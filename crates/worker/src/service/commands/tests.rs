@@ -1,0 +1,120 @@
+//! Keeping, killing, attaching and forgetting, at given times.
+
+use super::*;
+use proptest::prelude::*;
+
+fn key(container: &str) -> CommandKey {
+    CommandKey {
+        owner: "someone".into(),
+        container: container.into(),
+        files_digest: None,
+    }
+}
+
+fn stop_reason(command: &ActiveCommand) -> Option<CommandStop> {
+    use futures_util::FutureExt as _;
+    command.stopped().now_or_never()
+}
+
+const KEEP: Duration = Duration::from_secs(30);
+const RETENTION: Duration = Duration::from_secs(600);
+
+#[test]
+fn a_command_that_no_gateway_keeps_is_abandoned_and_a_kept_one_goes_on() {
+    let start = Instant::now();
+    let mut commands = Commands::<()>::default();
+    let lost = commands.begin("lost", key("a"), "g1", start);
+    let kept = commands.begin("kept", key("b"), "g1", start);
+    for second in (0..120).step_by(2) {
+        let now = start + Duration::from_secs(second);
+        commands.keep(&["kept".into(), "unknown".into()], now);
+        commands.expire(now, KEEP, RETENTION);
+        let expected = (second >= 30).then_some(CommandStop::Abandoned);
+        assert_eq!(stop_reason(&lost), expected, "after {second} seconds");
+    }
+    assert_eq!(stop_reason(&kept), None);
+    let disconnected = start + Duration::from_secs(200);
+    commands.keep_all(disconnected);
+    commands.expire(disconnected, KEEP, RETENTION);
+    assert_eq!(stop_reason(&kept), None);
+    assert_eq!(commands.active(), 2, "its task removes it");
+    commands.end("lost", None, start);
+    assert_eq!(commands.active(), 1);
+}
+
+#[test]
+fn attaching_keeps_a_command_and_asks_of_its_newest_gateway() {
+    let start = Instant::now();
+    let mut commands = Commands::<()>::default();
+    let command = commands.begin("c", key("a"), "g1", start);
+    let later = start + Duration::from_secs(29);
+    let known = commands.attach("c", &key("a"), "g2", later);
+    assert!(matches!(known, Some(KnownCommand::Active)));
+    commands.expire(start + Duration::from_secs(31), KEEP, RETENTION);
+    assert_eq!(stop_reason(&command), None);
+    assert_eq!(command.newest_listener().as_deref(), Some("g2"));
+    assert_eq!(command.listeners(), ["g1", "g2"]);
+    let other = commands.attach("c", &key("b"), "g3", later);
+    assert!(matches!(other, Some(KnownCommand::Conflict)));
+    assert_eq!(command.listeners(), ["g1", "g2"]);
+}
+
+#[test]
+fn a_result_is_kept_for_its_time_and_only_for_the_same_files() {
+    let start = Instant::now();
+    let mut commands = Commands::default();
+    commands.begin("c", key("a"), "g1", start);
+    commands.end("c", Some((Arc::new(7), 100)), start);
+    let at = |seconds| start + Duration::from_secs(seconds);
+    commands.expire(at(599), KEEP, RETENTION);
+    let known = commands.attach("c", &key("a"), "g2", at(599));
+    assert!(matches!(known, Some(KnownCommand::Ended(result)) if *result == 7));
+    let other = commands.attach("c", &key("b"), "g2", at(599));
+    assert!(matches!(other, Some(KnownCommand::Conflict)));
+    commands.expire(at(600), KEEP, RETENTION);
+    assert!(commands.attach("c", &key("a"), "g2", at(600)).is_none());
+}
+
+#[test]
+fn killing_ends_an_active_command_and_discards_a_result() {
+    let now = Instant::now();
+    let mut commands = Commands::default();
+    let command = commands.begin("c", key("a"), "g1", now);
+    commands.kill("c");
+    assert_eq!(stop_reason(&command), Some(CommandStop::Killed));
+    commands.stop_all(CommandStop::Stopped);
+    assert_eq!(stop_reason(&command), Some(CommandStop::Killed));
+    commands.end("c", Some((Arc::new(1), 10)), now);
+    commands.kill("c");
+    assert!(commands.attach("c", &key("a"), "g1", now).is_none());
+}
+
+proptest! {
+    /// However commands come and go, the results' bytes and number stay within their limits and
+    /// are what the entries have.
+    #[test]
+    fn kept_results_stay_within_their_limits(
+        sizes in proptest::collection::vec((0_u8..40, 0_usize..(80 << 20)), 1..200),
+    ) {
+        let now = Instant::now();
+        let mut commands = Commands::default();
+        for (name, bytes) in sizes {
+            let id = name.to_string();
+            commands.begin(&id, key("a"), "g", now);
+            prop_assert_eq!(commands.active(), 1);
+            commands.end(&id, Some((Arc::new(bytes), bytes)), now);
+            prop_assert_eq!(commands.active(), 0);
+            let kept: usize = commands
+                .entries
+                .values()
+                .map(|entry| match entry {
+                    CommandEntry::Ended { bytes, .. } => *bytes,
+                    CommandEntry::Active { .. } => 0,
+                })
+                .sum();
+            prop_assert_eq!(kept, commands.bytes);
+            prop_assert!(kept <= MAX_RESULT_BYTES);
+            prop_assert_eq!(commands.order.len(), commands.entries.len());
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The life of a command: accepted, prepared, run, delivered.
+
+use super::active_command::ActiveCommand;
+use super::failure::CommandFailure;
+use super::kept_result::KeptResult;
+use super::state::{TaskGuard, WorkerState};
+use crate::protocol::{CommandTimings, ExecRequest, WorkerReply};
+use futures_util::future::join_all;
+use prowess_sandbox::fail_point;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// Attempts to run a command whose container's copy is evicted meanwhile.
+const MAX_ATTEMPTS: usize = 2;
+
+impl WorkerState {
+    /// Runs a command until its result is delivered to all who wait for it.
+    pub(super) async fn run_command(
+        self: Arc<Self>,
+        request: Box<ExecRequest>,
+        command: Arc<ActiveCommand>,
+        _task: TaskGuard,
+    ) {
+        let accepted = WorkerReply::Accepted { attached: false };
+        self.send_all(&command, &accepted).await;
+        let outcome = tokio::select! {
+            biased;
+            reason = command.stopped() => Err(reason.error().into()),
+            outcome = self.with_beats(&command, self.execute(&request, &command)) => outcome,
+        };
+        let id = request.command.as_str();
+        match outcome {
+            Ok(result) => {
+                let result = Arc::new(result);
+                let kept = (Arc::clone(&result), result.memory_bytes());
+                self.commands().end(id, Some(kept), Instant::now());
+                fail_point("worker-before-delivery");
+                let listeners = command.listeners();
+                // The newest one first: the others may be dead.
+                let deliveries = listeners.iter().rev();
+                join_all(deliveries.map(|listener| self.deliver(id, listener, &result))).await;
+                fail_point("worker-after-delivery");
+            }
+            Err(failure) => {
+                self.commands().end(id, None, Instant::now());
+                let reply = failure.into_reply(command.has_started());
+                self.send_all(&command, &reply).await;
+            }
+        }
+    }
+
+    /// Prepares, runs, and finds out what changed.
+    async fn execute(
+        &self,
+        request: &ExecRequest,
+        command: &ActiveCommand,
+    ) -> Result<KeptResult, CommandFailure> {
+        let began = Instant::now();
+        let mut copy = self.copies.lock(&request.container).await;
+        let mut attempts = 0;
+        let (before, report, prepared) = loop {
+            attempts += 1;
+            let ran = async {
+                let before = self.prepare(&mut copy, request, command).await?;
+                fail_point("worker-before-command");
+                let prepared = began.elapsed();
+                // Until the changes are known, nobody knows what the files are.
+                if let Some(copy) = copy.as_mut() {
+                    copy.label = None;
+                }
+                let report = self.run(request, command).await?;
+                Ok::<_, CommandFailure>((before, report, prepared))
+            };
+            match ran.await {
+                // The sandbox evicts what was not used for long.
+                Err(failure) if failure.is_of_evicted_copy() && attempts < MAX_ATTEMPTS => {
+                    self.remove_copy(&mut copy, &request.container).await?;
+                }
+                ran => break ran?,
+            }
+        };
+        fail_point("worker-after-command");
+        let ended = Instant::now();
+        let (owner, id) = (request.owner.as_str(), request.container.as_str());
+        let found = Some(Arc::clone(&before.found));
+        let after = Arc::new(self.sandbox.snapshot(owner, id, found).await?);
+        let changes = self.changes(request, &before, &after).await?;
+        if let Some(copy) = copy.as_mut() {
+            copy.label = Some(after.digest());
+            copy.files = Some(after);
+        }
+        Ok(KeptResult {
+            owner: request.owner.clone(),
+            container: request.container.clone(),
+            report,
+            changes,
+            timings: CommandTimings {
+                prepare_ms: millis(prepared),
+                run_ms: millis(ended.duration_since(began).saturating_sub(prepared)),
+                store_ms: millis(ended.elapsed()),
+            },
+        })
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
