@@ -22,12 +22,14 @@
 //! | `keys` | API keys: create, list, change, rotate, revoke |
 //! | `audit` | the audit log |
 //! | `reload` | the configuration, read again |
+//! | `cluster` | the gateways and workers of a cluster |
 //! | `files` | files: upload, names and contents |
 //! | `lines` | a response of lines, one at a time |
 //! | `error` | why a request failed |
 
 mod audit;
 mod batches;
+mod cluster;
 mod connection;
 mod error;
 mod files;
@@ -47,6 +49,7 @@ mod skills;
 use std::sync::Arc;
 
 pub use batches::RemoteBatch;
+pub use cluster::{RemoteBus, RemoteCluster, RemoteGateway, RemoteWorker};
 pub use connection::Client;
 pub use error::Error;
 pub use files::{RemoteContent, RemoteFile};

@@ -52,6 +52,7 @@
 //! | [`provider`], [`store`], [`sandbox`], [`skill`], [`neutral`] | types of settings, requests and results that other crates define |
 #![cfg_attr(feature = "server", doc = "| [`server`] | the HTTP server |")]
 #![cfg_attr(feature = "mcp", doc = "| [`mcp`] | an MCP server |")]
+#![cfg_attr(feature = "cluster", doc = "| [`cluster`] | how a worker is started |")]
 //!
 //! # Features
 //!
@@ -61,10 +62,13 @@
 //! |---|---|
 //! | `server` | the HTTP server (`Prowess::app`) |
 //! | `mcp` | an MCP server for skills in folders |
+//! | `cluster` | many servers, and workers that run their commands |
 //! | `docker` | Docker as a sandbox |
 //! | `postgres` | PostgreSQL as the database of the store |
 //! | `s3` | blobs of the store in S3 |
 
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod config;
 mod library;
 
@@ -101,7 +105,7 @@ pub mod store {
 pub mod sandbox {
     pub use prowess_sandbox::{
         BackendKind, DockerSettings, DomainRule, Network, PackageIndex, Policy, Sandbox,
-        SandboxLimits, SandboxSettings,
+        SandboxLimits, SandboxSettings, Sandboxes, SharedSandboxes,
     };
 }
 

@@ -164,3 +164,24 @@ async fn a_build_without_s3_names_the_feature() {
         "{refused}"
     );
 }
+
+#[tokio::test]
+async fn a_cluster_that_cannot_be_joined_is_refused_with_what_is_missing() {
+    use prowess::config::{Config, ConfigOverrides};
+
+    let folder = tempfile::tempdir().unwrap();
+    let overrides = ConfigOverrides {
+        data_dir: Some(folder.path().to_owned()),
+        ..ConfigOverrides::default()
+    };
+    // The file of a worker, which has no store that others share.
+    let text = "[cluster]\nnats = \"nats://127.0.0.1:1\"\n[worker]\nid = \"w\"\n";
+    let config = Config::read(text, folder.path(), &overrides).unwrap();
+    let refused = Prowess::builder().config(&config).open().await.unwrap_err();
+    assert_eq!(refused.code(), "cluster-unavailable");
+    let expected = match cfg!(feature = "cluster") {
+        true => "cannot join the cluster: the object storage cannot sign URLs for workers; set ",
+        false => "cannot join the cluster: this build has no clusters: ",
+    };
+    assert!(refused.to_string().starts_with(expected), "{refused}");
+}

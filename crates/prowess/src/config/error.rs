@@ -166,7 +166,7 @@ impl ConfigError {
         }
     }
 
-    pub(super) fn invalid(
+    pub(crate) fn invalid(
         setting: impl Into<Cow<'static, str>>,
         reason: impl Into<String>,
     ) -> ConfigError {

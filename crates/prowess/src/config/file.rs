@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::audit::AuditToml;
 use super::batches::BatchesToml;
 use super::blobs::BlobsToml;
+use super::cluster::ClusterToml;
 use super::models::ModelToml;
 use super::providers::ProviderToml;
 use super::runs::RunsToml;
@@ -17,6 +18,7 @@ use super::skills::SkillsToml;
 use super::store::StoreToml;
 use super::telemetry::TelemetryToml;
 use super::webhooks::WebhooksToml;
+use super::worker::WorkerToml;
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -46,4 +48,8 @@ pub(super) struct ConfigToml {
     pub(super) batches: BatchesToml,
     /// The audit log.
     pub(super) audit: AuditToml,
+    /// Many servers, and workers that run their commands.
+    pub(super) cluster: ClusterToml,
+    /// A worker of a cluster: `prowess worker`.
+    pub(super) worker: WorkerToml,
 }

@@ -9,6 +9,7 @@
 mod audit;
 mod batches;
 mod blobs;
+mod cluster;
 mod definition;
 #[cfg(test)]
 mod definition_tests;
@@ -39,6 +40,7 @@ mod telemetry;
 mod tests;
 mod values;
 mod webhooks;
+mod worker;
 
 use std::path::Path;
 
@@ -55,12 +57,14 @@ use toml::de::DeTable;
 use file::ConfigToml;
 use problems::first_problem;
 
+pub use cluster::ClusterConfig;
 pub use error::ConfigError;
 pub use overrides::ConfigOverrides;
 pub use problems::ConfigProblems;
 pub use sandbox::{BackendSetting, SandboxConfig};
 #[cfg(feature = "server")]
 pub use server::check::ServerConfig;
+pub use worker::WorkerConfig;
 
 /// The file that is read by default, if it exists.
 pub const CONFIG_FILE: &str = "prowess.toml";
@@ -79,6 +83,10 @@ pub struct Config {
     pub gateway: Gateway,
     /// Settings of the sandbox.
     pub sandbox: SandboxConfig,
+    /// The cluster, if there is one.
+    pub cluster: Option<ClusterConfig>,
+    /// Settings of a worker.
+    pub worker: WorkerConfig,
 }
 
 /// The JSON schema of the file, for editors.
@@ -103,6 +111,13 @@ impl Config {
             domains: self.sandbox.domains.clone(),
             ..self.runs.clone()
         }
+    }
+
+    /// Whether a server with this configuration is a gateway of a cluster. A worker has a
+    /// cluster, but no store that others share.
+    #[must_use]
+    pub fn is_gateway(&self) -> bool {
+        self.cluster.is_some() && cluster::check_store(&self.store).is_ok()
     }
 
     /// Reads the given file, or [`CONFIG_FILE`] if it exists, and checks everything.
@@ -171,8 +186,15 @@ impl Config {
         #[cfg(feature = "server")]
         let server = problems.record(server::check::check(&raw.server, overrides, &providers));
         let sandbox = problems.record(sandbox::check(raw.sandbox, &data_dir));
+        let worker = problems.record(worker::check(&raw.worker, &data_dir));
+        let cluster = problems.record(cluster::check(&raw.cluster));
         let audit_retention = audit::retention(&raw.audit);
         let store = problems.record(store::check(&raw.store, &raw.blobs, data_dir, overrides));
+        // A worker has no store.
+        if let (Some(Some(_)), Some(store), None) = (&cluster, &store, file.get_ref().get("worker"))
+        {
+            problems.record(cluster::check_store(store));
+        }
         #[cfg(feature = "server")]
         let releases = skills::releases(&raw.skills);
         let runs = problems.record(skills::check(raw.skills));
@@ -190,6 +212,9 @@ impl Config {
         else {
             return Err(problems);
         };
+        let (Some(cluster), Some(worker)) = (cluster, worker) else {
+            return Err(problems);
+        };
         #[cfg(feature = "server")]
         let (Some(server), Some(telemetry), Some(webhooks), Some(batches)) =
             (server, telemetry, webhooks, batches)
@@ -198,6 +223,8 @@ impl Config {
         };
         Ok(Config {
             sandbox,
+            cluster,
+            worker,
             store: StoreConfig {
                 audit_retention,
                 ..store

@@ -177,6 +177,9 @@ mod tests {
         "[telemetry]\notlp_endpoint = \"https://user:CANARY@host/CANARY\"\n\
          headers = { authorization = \"CANARY\", service = \"CANARY\" }",
         "[webhooks]\nrequest_secret = \"CANARY\"",
+        "[cluster]\nnats = \"nats://user:CANARY@host:4222\"\npassword = \"CANARY\"\n\
+         token = \"CANARY\"",
+        "[cluster]\nnats = [\"nats://user:CANARY@host\", \"tls://CANARY@other\"]",
         "[[webhooks.endpoints]]\nurl = \"https://user:CANARY@host/CANARY\"\nsecret = \"CANARY\"",
     ];
 

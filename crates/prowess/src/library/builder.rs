@@ -11,8 +11,8 @@ use prowess_sandbox::{Sandbox, SandboxSettings};
 use prowess_source::url::FetchOptions;
 use prowess_store::{Store, StoreConfig, TenantId};
 
-use super::{Error, Prowess, Shared};
-use crate::config::Config;
+use super::{ClusterConnection, Error, Prowess, Shared};
+use crate::config::{ClusterConfig, Config};
 
 /// Settings of a [`Prowess`]. All are optional: by default, data is in a temporary folder,
 /// models are those whose well-known key variables are set, and code runs in the native
@@ -24,6 +24,7 @@ pub struct Builder {
     runs: EngineSettings,
     sandbox: SandboxChoice,
     tune_sandbox: Option<TuneSandbox>,
+    cluster: Option<ClusterConfig>,
     tenant: Option<TenantId>,
     fetch: FetchOptions,
 }
@@ -53,6 +54,7 @@ impl Builder {
                 Some(settings) => SandboxChoice::Configured(Box::new(settings)),
                 None => SandboxChoice::Off,
             },
+            cluster: config.cluster.clone(),
             ..self
         }
     }
@@ -123,11 +125,11 @@ impl Builder {
         self
     }
 
-    /// Opens the store, and opens the sandbox in the background; runs wait for it. Must be
-    /// called within a Tokio runtime.
+    /// Opens the store, and opens the sandbox in the background; runs wait for it. If the
+    /// configuration has a cluster, joins it instead. Must be called within a Tokio runtime.
     ///
     /// # Errors
-    /// When providers are invalid, or the store cannot be opened.
+    /// When providers are invalid, the store cannot be opened, or the cluster cannot be joined.
     pub async fn open(self) -> Result<Prowess, Error> {
         let providers = Providers::new(self.gateway)?;
         let (config, temporary) = match self.store {
@@ -143,14 +145,20 @@ impl Builder {
             SandboxChoice::Default => Some(SandboxSettings::new(config.data_dir.join("sandbox"))),
             SandboxChoice::Configured(settings) => Some(*settings),
         };
-        let sandbox_handle = match settings {
-            None => SandboxHandle::disabled("it is disabled"),
-            Some(mut settings) => {
-                if let Some(tune) = self.tune_sandbox {
-                    tune(&mut settings);
-                }
-                SandboxHandle::opening(Sandbox::open(settings))
+        let settings = settings.map(|mut settings| {
+            if let Some(tune) = self.tune_sandbox {
+                tune(&mut settings);
             }
+            settings
+        });
+        let cluster = match &self.cluster {
+            Some(cluster) => Some(join_cluster(&store, cluster, settings.as_ref()).await?),
+            None => None,
+        };
+        let sandbox_handle = match (settings, &cluster) {
+            (None, _) => SandboxHandle::disabled("it is disabled"),
+            (Some(_), Some(cluster)) => sandbox_of(cluster),
+            (Some(settings), None) => SandboxHandle::opening(Sandbox::open(settings)),
         };
         Ok(Prowess(Arc::new(Shared {
             engine: Engine::with_providers(
@@ -163,9 +171,47 @@ impl Builder {
             providers,
             tenant: self.tenant.unwrap_or_else(TenantId::default_tenant),
             fetch: self.fetch,
+            #[cfg(feature = "cluster")]
+            cluster,
             _temporary: temporary,
         })))
     }
+}
+
+#[cfg(feature = "cluster")]
+async fn join_cluster(
+    store: &Store,
+    cluster: &ClusterConfig,
+    sandbox: Option<&SandboxSettings>,
+) -> Result<ClusterConnection, Error> {
+    let joined = Box::pin(crate::cluster::join(store, cluster, sandbox)).await;
+    joined.map_err(|why| Error::Cluster { why })
+}
+
+#[cfg(feature = "cluster")]
+fn sandbox_of(cluster: &ClusterConnection) -> SandboxHandle {
+    match cluster.sandboxes() {
+        Some(sandboxes) => SandboxHandle::ready(sandboxes),
+        None => SandboxHandle::disabled("it is disabled"),
+    }
+}
+
+#[cfg(not(feature = "cluster"))]
+async fn join_cluster(
+    _: &Store,
+    _: &ClusterConfig,
+    _: Option<&SandboxSettings>,
+) -> Result<ClusterConnection, Error> {
+    let why = "this build has no clusters: build it with the feature `cluster`, or remove \
+               [cluster] from the configuration";
+    Err(Error::Cluster {
+        why: why.to_owned(),
+    })
+}
+
+#[cfg(not(feature = "cluster"))]
+fn sandbox_of(cluster: &ClusterConnection) -> SandboxHandle {
+    match *cluster {}
 }
 
 impl fmt::Debug for Builder {

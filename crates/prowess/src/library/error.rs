@@ -22,6 +22,12 @@ pub enum Error {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The cluster cannot be joined.
+    #[error("cannot join the cluster: {why}")]
+    Cluster {
+        /// What is wrong, for the operator.
+        why: String,
+    },
     /// An unknown or unreachable model.
     #[error(transparent)]
     Model(#[from] RouteError),
@@ -57,6 +63,7 @@ impl Error {
             Error::Config(error) => error.code(),
             Error::NoFolder(_) => "folder-unavailable",
             Error::Store(error) => error.code(),
+            Error::Cluster { .. } => "cluster-unavailable",
             Error::Model(error) => error.code(),
             Error::Source(error) => error.code(),
             Error::NotASkill { .. } => "source-not-a-skill",

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use futures_util::TryStreamExt;
 use prowess_engine::{Engine, OutputFile, RunRequest};
 use prowess_provider::{ClientCredentials, Providers};
-use prowess_sandbox::Sandbox;
+use prowess_sandbox::SharedSandboxes;
 #[cfg(feature = "server")]
 use prowess_server::{App, ServerSettings};
 use prowess_source::url::FetchOptions;
@@ -43,10 +43,17 @@ use prowess_store::{Store, TenantId};
 use prowess_wire::ClientDialect;
 use tempfile::TempDir;
 
+#[cfg(feature = "cluster")]
+use crate::cluster::ClusterConnection;
 #[cfg(feature = "server")]
 use crate::config::ServerConfig;
 #[cfg(feature = "server")]
 use crate::config::reload::{ConfigFileReader, ConfigSource, LoadedConfig};
+
+/// There is none in a build without clusters.
+#[cfg(not(feature = "cluster"))]
+#[derive(Debug)]
+enum ClusterConnection {}
 
 /// Models, skills, a store and a sandbox, ready for requests. Cheap to clone; clones
 /// share everything.
@@ -59,6 +66,9 @@ struct Shared {
     engine: Engine,
     tenant: TenantId,
     fetch: FetchOptions,
+    /// The cluster that this is a gateway of.
+    #[cfg(feature = "cluster")]
+    cluster: Option<ClusterConnection>,
     /// The store's folder, if it is temporary.
     _temporary: Option<TempDir>,
 }
@@ -131,7 +141,7 @@ impl Prowess {
     ///
     /// # Errors
     /// When there is no sandbox, with the reason.
-    pub async fn sandbox(&self) -> Result<Sandbox, Error> {
+    pub async fn sandbox(&self) -> Result<SharedSandboxes, Error> {
         Ok(self
             .0
             .engine
@@ -148,6 +158,8 @@ impl Prowess {
             providers: Some(self.0.providers.clone()),
             runs: self.0.engine.settings().clone(),
             sandbox: self.0.engine.sandbox_handle().clone(),
+            #[cfg(feature = "cluster")]
+            cluster: self.0.cluster.as_ref().map(ClusterConnection::membership),
             ..settings
         };
         App::new(self.0.store.clone(), settings)
@@ -180,9 +192,13 @@ impl Prowess {
         &self.0.providers
     }
 
-    /// Writes pending records and closes the store.
+    /// Writes pending records, leaves the cluster and closes the store.
     pub async fn close(&self) {
         self.0.engine.flush_records().await;
+        #[cfg(feature = "cluster")]
+        if let Some(cluster) = &self.0.cluster {
+            cluster.leave().await;
+        }
         self.0.store.close().await;
     }
 }

@@ -1,5 +1,5 @@
 //! What a running server cannot change: where it listens, its limits on connections, its store,
-//! its sandbox and where it sends traces.
+//! its sandbox, its cluster and where it sends traces.
 //!
 //! Values are compared as they are understood, so that writing one differently is no change.
 
@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::config::file::ConfigToml;
 
 /// Sections of which no key can change.
-const SECTIONS: [&str; 4] = ["store", "blobs", "audit", "telemetry"];
+const SECTIONS: [&str; 6] = ["store", "blobs", "audit", "telemetry", "cluster", "worker"];
 
 /// Values of settings that need a restart, as hashes that are only compared.
 #[derive(Debug, Clone)]
@@ -20,7 +20,7 @@ pub(super) struct FixedSettings {
     /// By key.
     keys: Vec<(&'static str, u64)>,
     /// By name, in the order of [`SECTIONS`].
-    sections: [u64; 4],
+    sections: [u64; 6],
     sandbox: Option<SandboxSettings>,
 }
 
@@ -51,6 +51,8 @@ impl FixedSettings {
                 hash(&raw.blobs),
                 hash(&raw.audit),
                 hash(&raw.telemetry),
+                hash(&raw.cluster),
+                hash(&raw.worker),
             ],
             sandbox: config.sandbox.settings(config.sandbox.backend),
         }

@@ -1,4 +1,5 @@
-//! Values with units: lengths of time and sizes. Knows nothing of any section.
+//! Values with units (lengths of time and sizes), and lists of texts. Knows nothing of any
+//! section.
 //!
 //! A text has its unit (`"30s"`, `"512M"`). A plain number has the unit that the earlier name
 //! of the key said: `idle_seconds = 75` is `idle_timeout = 75` and `idle_timeout = "75s"`.
@@ -9,6 +10,8 @@
 
 mod bytes;
 mod duration;
+mod text_list;
 
 pub(in crate::config) use bytes::BytesSetting;
 pub(in crate::config) use duration::{Days, DurationSetting, Milliseconds};
+pub(in crate::config) use text_list::TextList;

@@ -1,0 +1,182 @@
+//! Sends a command to workers until one has run it.
+//!
+//! A worker that has no room, is draining or is gone has run nothing: the next one gets the
+//! command. A worker that is silent may have begun: a command that cannot reach the network
+//! leaves no trace without its result, and is run again elsewhere from the same files; any other
+//! is given up.
+
+use bytes::Bytes;
+use prowess_sandbox::Error;
+use prowess_worker::protocol::{CommandRequest, ExecRequest, RemoteError, WorkerRequest};
+use tokio::time::Instant;
+
+use super::asks::CommandAccess;
+use super::attach;
+use super::converse::{ConversationEnd, FORGED_RESULT, RunCommand};
+use super::dispatcher::Dispatcher;
+use super::find_worker::{PlacedRequest, Search};
+use super::link::payload;
+use super::output::OutputRelay;
+use crate::registry::CommandNeeds;
+
+/// Workers that may fail to run one command.
+const MAX_ATTEMPTS: usize = 3;
+
+/// A command that is to be run.
+#[derive(Debug)]
+pub(crate) struct CommandOrder {
+    pub(crate) request: ExecRequest,
+    pub(crate) needs: CommandNeeds,
+    /// The worker that ran the container's last command.
+    pub(crate) last_worker: Option<String>,
+    /// Whether it can be run again if nobody knows how far it got.
+    pub(crate) is_repeatable: bool,
+    /// Whether an earlier gateway may have sent it.
+    pub(crate) is_resumed: bool,
+}
+
+impl Dispatcher {
+    /// Has a command run.
+    pub(crate) async fn run(
+        &self,
+        tenant: &str,
+        mut order: CommandOrder,
+        access: &CommandAccess,
+        mut output: OutputRelay,
+    ) -> Result<RunCommand, Error> {
+        let mut requests = Requests::new(&order.request)?;
+        let mut search = Search::new(self.wait);
+        let mut attempts = 0;
+        let mut found = match order.is_resumed {
+            true => attach::find(self, &order.request.command, requests.attach.clone()).await,
+            false => None,
+        };
+        loop {
+            let conversation = match found.take() {
+                Some(conversation) => conversation,
+                None => {
+                    let request = PlacedRequest {
+                        tenant,
+                        command: &order.request.command,
+                        payload: &requests.exec,
+                        last_worker: order.last_worker.as_deref(),
+                        needs: &order.needs,
+                    };
+                    self.begin(request, &mut search).await?
+                }
+            };
+            let name = conversation.placed().name();
+            let ending = self.converse(conversation, &requests.attach, access, &mut output);
+            let failure = match ending.await {
+                ConversationEnd::Ran(ran) => return Ok(*ran),
+                ConversationEnd::Stopped(error) => return Err(error),
+                ConversationEnd::Refused(refused) => {
+                    self.set_aside(&mut search, name, refused);
+                    continue;
+                }
+                ConversationEnd::Failed(error) if error.code == RemoteError::COMMAND_CONFLICT => {
+                    // A result from other files has the id: this is another command.
+                    let id = &mut order.request.command;
+                    id.push_str(&format!(":{:016x}", fastrand::u64(..)));
+                    requests = Requests::new(&order.request)?;
+                    AttemptFailure::of_worker(error, true)
+                }
+                ConversationEnd::Failed(error) if was_ended_by_others(&error) => {
+                    let is_repeatable = order.is_repeatable || !error.began;
+                    AttemptFailure::of_worker(error, is_repeatable)
+                }
+                ConversationEnd::Failed(error) if !is_of_worker(&error) => {
+                    return Err(error.into_error());
+                }
+                ConversationEnd::Failed(error) => {
+                    search.failed.insert(name.clone());
+                    // Who waits for another worker to appear waits in vain, most likely, unless
+                    // workers are just being replaced.
+                    let next = self.registry.place(None, &search.failed, &order.needs);
+                    let has_next = next.is_some() || error.code == RemoteError::STOPPED;
+                    let is_repeatable = order.is_repeatable || !error.began;
+                    AttemptFailure::of_worker(error, is_repeatable && has_next)
+                }
+                ConversationEnd::Lost(why) => {
+                    search.failed.insert(name.clone());
+                    AttemptFailure::lost(why, order.is_repeatable)
+                }
+            };
+            attempts += 1;
+            let worker = name.0;
+            tracing::warn!(worker, error = %failure.error, "a worker did not run a command");
+            if attempts >= MAX_ATTEMPTS || !failure.is_repeatable {
+                return Err(failure.error);
+            }
+            output.restart();
+            search.deadline = Instant::now() + self.wait;
+        }
+    }
+}
+
+/// An attempt that has failed.
+struct AttemptFailure {
+    error: Error,
+    is_repeatable: bool,
+}
+
+impl AttemptFailure {
+    fn of_worker(error: RemoteError, is_repeatable: bool) -> Self {
+        Self {
+            error: error.into_error(),
+            is_repeatable,
+        }
+    }
+
+    fn lost(why: String, is_repeatable: bool) -> Self {
+        let why = match is_repeatable {
+            true => why,
+            false => format!("{why}; it may have had effects, and is not repeated"),
+        };
+        Self {
+            error: Error::WorkerLost { why },
+            is_repeatable,
+        }
+    }
+}
+
+/// The payloads of one command.
+#[derive(Debug)]
+struct Requests {
+    exec: Bytes,
+    /// For a worker that may have it already.
+    attach: Bytes,
+}
+
+impl Requests {
+    fn new(request: &ExecRequest) -> Result<Self, Error> {
+        let encoded = |request: ExecRequest| {
+            let encoded = payload(&WorkerRequest::Exec(Box::new(request)));
+            encoded.map_err(|error| Error::Remote {
+                code: RemoteError::BAD_REQUEST.to_owned(),
+                message: error.to_string(),
+            })
+        };
+        let attach = ExecRequest {
+            attach_only: true,
+            skills: Vec::new(),
+            requirements: None,
+            execution: CommandRequest::default(),
+            ..request.clone()
+        };
+        Ok(Self {
+            exec: encoded(request.clone())?,
+            attach: encoded(attach)?,
+        })
+    }
+}
+
+/// Whether another worker may succeed.
+fn is_of_worker(error: &RemoteError) -> bool {
+    error.is_of_worker() || error.code == FORGED_RESULT
+}
+
+/// Whether a gateway that lost the command to this one has had it ended, or did not keep it.
+fn was_ended_by_others(error: &RemoteError) -> bool {
+    [RemoteError::KILLED, RemoteError::ABANDONED].contains(&error.code.as_str())
+}

@@ -1,0 +1,178 @@
+//! The reservation of a container for one command, in the store. It is renewed as long as the
+//! command runs, and given back when this is dropped.
+//!
+//! It only keeps others from working in vain: the store refuses changes that are not based on
+//! the container's current files, whoever made them.
+
+use std::time::Duration;
+
+use prowess_sandbox::Error;
+use prowess_store::{BeginCommandOutcome, ClusterContainer, ContainerUser, Store, TenantId};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::link::spawn;
+use crate::store_error::{not_found, store_error};
+
+/// The first and the longest time between two attempts to get a container that is in use.
+const RETRY_DELAYS: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(250));
+
+/// On whose behalf a container is reserved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum HoldUser {
+    /// A run.
+    Run(String),
+    /// The kept run that holds the container already, or somebody who is none if none does.
+    HoldingRun,
+}
+
+impl HoldUser {
+    pub(crate) fn as_store(&self) -> ContainerUser<'_> {
+        match self {
+            Self::Run(run) => ContainerUser::Run(run),
+            Self::HoldingRun => ContainerUser::HoldingRun,
+        }
+    }
+}
+
+/// What is reserved, by whom.
+#[derive(Debug, Clone)]
+pub(crate) struct HoldRequest {
+    pub(crate) store: Store,
+    pub(crate) tenant: TenantId,
+    pub(crate) id: String,
+    /// Different for each attempt to run a command.
+    pub(crate) holder: String,
+    /// How long the store holds the container without a renewal.
+    pub(crate) hold: Duration,
+    pub(crate) user: HoldUser,
+}
+
+/// A reserved container.
+#[derive(Debug)]
+pub(crate) struct CommandHold {
+    pub(crate) request: HoldRequest,
+    renewal: JoinHandle<()>,
+    lost: watch::Receiver<bool>,
+    is_ended: bool,
+}
+
+impl HoldRequest {
+    /// Waits until the container is free, and reserves it.
+    pub(crate) async fn begin(
+        self,
+        deadline: Instant,
+    ) -> Result<(CommandHold, Box<ClusterContainer>), Error> {
+        let mut delay = RETRY_DELAYS.0;
+        loop {
+            match self.try_begin().await? {
+                BeginCommandOutcome::Held(container) => {
+                    return Ok((CommandHold::new(self, container.generation), container));
+                }
+                BeginCommandOutcome::NotFound => return Err(not_found(&self.id)),
+                BeginCommandOutcome::Busy { .. } if Instant::now() >= deadline => {
+                    return Err(Error::ContainerBusy { id: self.id });
+                }
+                BeginCommandOutcome::Busy { .. } => {
+                    // Different delays, so that those who wait do not all try at once.
+                    let pause = delay.mul_f64(0.5 + fastrand::f64());
+                    tokio::time::sleep_until(deadline.min(Instant::now() + pause)).await;
+                    delay = RETRY_DELAYS.1.min(delay * 2);
+                }
+            }
+        }
+    }
+
+    async fn try_begin(&self) -> Result<BeginCommandOutcome, Error> {
+        let begins = self.store.begin_command(
+            &self.tenant,
+            &self.id,
+            &self.holder,
+            self.hold,
+            self.user.as_store(),
+        );
+        begins.await.map_err(store_error)
+    }
+
+    /// Renews until the container is lost to somebody else.
+    async fn renew(&self, generation: i64) {
+        loop {
+            tokio::time::sleep(self.hold / 3).await;
+            let (tenant, id, holder) = (&self.tenant, &self.id, &self.holder);
+            let renewed = self.store.renew_command(tenant, id, holder, self.hold);
+            match renewed.await {
+                Ok(true) => {}
+                // This process may have been stopped for a while, and nobody has noticed.
+                Ok(false) => match self.try_begin().await {
+                    Ok(BeginCommandOutcome::Held(now)) if now.generation == generation => {}
+                    Ok(_) => return,
+                    Err(_) => {}
+                },
+                Err(error) => {
+                    tracing::debug!(%error, "the reservation of a container was not renewed");
+                }
+            }
+        }
+    }
+
+    async fn release(&self, worker: Option<&str>) {
+        let (tenant, id, holder) = (&self.tenant, &self.id, &self.holder);
+        let ended = self.store.end_command(tenant, id, holder, worker);
+        if let Err(error) = ended.await {
+            tracing::debug!(%error, "the reservation of a container runs out by itself");
+        }
+    }
+}
+
+impl CommandHold {
+    fn new(request: HoldRequest, generation: i64) -> Self {
+        let (sender, lost) = watch::channel(false);
+        let renewed = request.clone();
+        let renewal = tokio::spawn(async move {
+            renewed.renew(generation).await;
+            sender.send_replace(true);
+        });
+        Self {
+            request,
+            renewal,
+            lost,
+            is_ended: false,
+        }
+    }
+
+    /// Waits until somebody else has the container: the changes of the command cannot be
+    /// committed any more.
+    pub(crate) async fn lost(&self) {
+        let mut lost = self.lost.clone();
+        if lost.wait_for(|lost| *lost).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// Gives the container back, of which nothing has changed.
+    pub(crate) async fn end(mut self, worker: Option<&str>) {
+        self.stop();
+        self.request.release(worker).await;
+    }
+
+    /// The container was given back with the commit.
+    pub(crate) fn ended(mut self) {
+        self.stop();
+    }
+
+    fn stop(&mut self) {
+        self.is_ended = true;
+        self.renewal.abort();
+    }
+}
+
+impl Drop for CommandHold {
+    fn drop(&mut self) {
+        self.renewal.abort();
+        if !self.is_ended {
+            let request = self.request.clone();
+            spawn(async move { request.release(None).await });
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A worker that was broken into: whatever it reports, only this container can change, and only
+//! to what the worker has really given.
+
+use crate::fake_worker::{FakeWorker, ended};
+use crate::support::{OWNER, TestCluster, bash, create, paths, read, workers_known};
+use bytes::Bytes;
+use prowess_cluster::ClusterSandboxes;
+use prowess_sandbox::{
+    Error, Policy, SandboxLimits, Sandboxes, Snapshot, SnapshotContent, SnapshotEntry,
+};
+use prowess_skill::Digest;
+use prowess_worker::protocol::{
+    Ask, ChangedContent, ContentPlace, FileChanges, GatewayAnswer, WorkerReply, encode,
+};
+use std::sync::Arc;
+
+fn entry(path: &str, text: &str) -> SnapshotEntry {
+    SnapshotEntry {
+        path: path.into(),
+        content: SnapshotContent::File(Digest::from_content(text.as_bytes())),
+        size: text.len() as u64,
+        mode: 0o644,
+    }
+}
+
+fn content(digest_of: &str, text: &str) -> (Digest, ChangedContent) {
+    let bytes = Bytes::copy_from_slice(text.as_bytes());
+    let digest = Digest::from_content(digest_of.as_bytes());
+    (digest, ChangedContent::Inline(bytes.into()))
+}
+
+/// The container has `a` with `old`; this result makes `b` with `new` beside it.
+fn honest() -> FileChanges {
+    let files = vec![entry("a", "old"), entry("b", "new")];
+    FileChanges {
+        changed: vec![entry("b", "new")],
+        removed: Vec::new(),
+        files_digest: Snapshot::from_entries(files).digest(),
+        contents: vec![content("new", "new")],
+        omitted: 0,
+    }
+}
+
+fn with_digest(changes: FileChanges, files: Vec<SnapshotEntry>) -> FileChanges {
+    FileChanges {
+        files_digest: Snapshot::from_entries(files).digest(),
+        ..changes
+    }
+}
+
+async fn container(gateway: &Arc<ClusterSandboxes>) -> String {
+    let policy = Policy {
+        limits: SandboxLimits {
+            data_bytes: 1_000,
+            ..SandboxLimits::default()
+        },
+        ..Policy::default()
+    };
+    let id = Sandboxes::create(&**gateway, OWNER, policy.into())
+        .await
+        .unwrap();
+    gateway.put(OWNER, &id, "a", b"old".to_vec()).await.unwrap();
+    id
+}
+
+async fn report(
+    gateway: &Arc<ClusterSandboxes>,
+    worker: &mut FakeWorker,
+    id: &str,
+    changes: FileChanges,
+) -> Result<(), Error> {
+    worker.beat(0).await;
+    let lie = async {
+        let (_, reply) = worker.next_exec().await;
+        worker.reply(&reply, &ended("", Some(changes))).await;
+    };
+    let (ran, ()) = tokio::join!(gateway.exec(OWNER, id, bash("true")), lie);
+    ran.map(drop)
+}
+
+#[tokio::test]
+async fn forged_results_are_refused_and_change_nothing() {
+    let cluster = TestCluster::sqlite();
+    let gateway = cluster.gateway("gw").await;
+    let mut worker = FakeWorker::start(&cluster.bus, "w1").await;
+    workers_known(&gateway, 1).await;
+    let id = container(&gateway).await;
+    // A file of another container of the same tenant: its content is stored.
+    let other = create(&gateway).await;
+    let secret = b"secret of others".to_vec();
+    gateway.put(OWNER, &other, "s", secret).await.unwrap();
+    let old = entry("a", "old");
+    let large = "x".repeat(2_000);
+    let stolen = entry("b", "secret of others");
+    let forged = [
+        // Wrong digest of all files.
+        FileChanges {
+            files_digest: Digest::from_content(b"wrong"),
+            ..honest()
+        },
+        // Content that has not its digest.
+        FileChanges {
+            contents: vec![content("new", "bad")],
+            ..honest()
+        },
+        // Content that was not given.
+        FileChanges {
+            contents: Vec::new(),
+            ..honest()
+        },
+        // Content that only another container has.
+        with_digest(
+            FileChanges {
+                changed: vec![stolen.clone()],
+                contents: Vec::new(),
+                ..honest()
+            },
+            vec![old.clone(), stolen.clone()],
+        ),
+        // Content that was said to be uploaded, to a place that was not given.
+        with_digest(
+            FileChanges {
+                changed: vec![stolen.clone()],
+                contents: vec![(
+                    Digest::from_content(b"secret of others"),
+                    ChangedContent::Uploaded(0),
+                )],
+                ..honest()
+            },
+            vec![old.clone(), stolen],
+        ),
+        // Paths outside.
+        with_digest(
+            FileChanges {
+                changed: vec![entry("../b", "new")],
+                ..honest()
+            },
+            vec![old.clone(), entry("../b", "new")],
+        ),
+        // More than the container may have.
+        with_digest(
+            FileChanges {
+                changed: vec![entry("b", &large)],
+                contents: vec![content(&large, &large)],
+                ..honest()
+            },
+            vec![old.clone(), entry("b", &large)],
+        ),
+        // A file that was not there.
+        FileChanges {
+            removed: vec!["c".into()],
+            ..honest()
+        },
+    ];
+    for (number, changes) in forged.into_iter().enumerate() {
+        let refused = report(&gateway, &mut worker, &id, changes).await;
+        let Err(error) = refused else {
+            panic!("number {number} was accepted");
+        };
+        assert!(
+            matches!(&error, Error::Remote { code, .. } if code == "worker-result"),
+            "{error}"
+        );
+        assert_eq!(paths(&gateway, &id).await, ["a"]);
+        assert_eq!(read(&gateway, &id, "a").await, b"old");
+    }
+    // The same worker, when it is honest.
+    report(&gateway, &mut worker, &id, honest()).await.unwrap();
+    assert_eq!(read(&gateway, &id, "b").await, b"new");
+}
+
+#[tokio::test]
+async fn a_worker_gets_the_contents_of_its_container_and_no_others() {
+    let cluster = TestCluster::sqlite();
+    let gateway = cluster.gateway("gw").await;
+    let mut worker = FakeWorker::start(&cluster.bus, "w1").await;
+    workers_known(&gateway, 1).await;
+    let id = container(&gateway).await;
+    let other = create(&gateway).await;
+    gateway
+        .put(OWNER, &other, "s", b"secret".to_vec())
+        .await
+        .unwrap();
+    // Whoever listens on the subjects of others hears nothing.
+    let mut at_others = cluster.bus.subscribe("prowess.w.w2.>").await.unwrap();
+    let mut dropped = cluster.bus.subscribe("prowess.drop").await.unwrap();
+    let ask = |digests: Vec<Digest>| Ask::Contents { digests };
+    let (own, foreign) = (
+        Digest::from_content(b"old"),
+        Digest::from_content(b"secret"),
+    );
+    let questions = async {
+        let (request, reply) = worker.next_exec().await;
+        let files = worker.ask(&reply, Ask::Files { after: None }).await;
+        let GatewayAnswer::Files(page) = files else {
+            panic!("{files:?}");
+        };
+        assert_eq!(page.entries, [entry("a", "old")]);
+        assert_eq!(
+            Snapshot::from_entries(page.entries).digest(),
+            request.files_digest
+        );
+        let answer = worker.ask(&reply, ask(vec![own])).await;
+        let inline = ContentPlace::Inline(Bytes::from_static(b"old").into());
+        assert_eq!(answer, GatewayAnswer::Contents(vec![(own, inline)]));
+        for digests in [vec![foreign], vec![own, foreign], vec![own; 257]] {
+            let answer = worker.ask(&reply, ask(digests)).await;
+            assert!(
+                matches!(answer, GatewayAnswer::Refused { .. }),
+                "{answer:?}"
+            );
+        }
+        // More than the container can have.
+        let answer = worker
+            .ask(&reply, Ask::Uploads { sizes: vec![1_001] })
+            .await;
+        assert!(
+            matches!(answer, GatewayAnswer::Refused { .. }),
+            "{answer:?}"
+        );
+        // The gateway writes to no subject of the cluster but the worker's own inbox.
+        for subject in ["prowess.w.w2.do", "prowess.drop"] {
+            let payload = encode(&WorkerReply::Ask(ask(vec![own]))).unwrap();
+            let sent = cluster.bus.publish_with_reply(&reply, subject, payload);
+            sent.await.unwrap();
+        }
+        worker.reply(&reply, &ended("", None)).await;
+    };
+    let (ran, ()) = tokio::join!(gateway.exec(OWNER, &id, bash("true")), questions);
+    ran.unwrap();
+    cluster.bus.drain().await.unwrap();
+    assert!(at_others.next().await.is_none());
+    assert!(dropped.next().await.is_none());
+}
