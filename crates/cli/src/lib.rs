@@ -13,6 +13,8 @@
 //! | `tools`, `call` | `prowess tools`, `prowess call` |
 //! | `mcp` | `prowess mcp` |
 //! | `serve` | `prowess serve` |
+//! | `worker` | `prowess worker` |
+//! | `cluster` | `prowess cluster …` |
 //! | `models` | `prowess models` |
 //! | `usage`, `usage_by_skill` | `prowess usage`, on the store itself |
 //! | `keys`, `audit` | `prowess keys …`, `prowess audit`, on the store itself or on a server |
@@ -34,6 +36,7 @@ mod batch;
 mod batches;
 mod call;
 mod client;
+mod cluster;
 mod completions;
 mod config;
 mod config_args;
@@ -64,6 +67,7 @@ mod toolbox;
 mod tools;
 mod usage;
 mod usage_by_skill;
+mod worker;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -130,6 +134,11 @@ enum Command {
     Mcp(mcp::Args),
     /// Run the server: model gateway, skills API, files, MCP
     Serve(serve::Args),
+    /// Run a worker: commands of a cluster's gateways, in this host's sandbox
+    Worker(worker::Args),
+    /// Show the gateways and workers of a cluster
+    #[command(subcommand)]
+    Cluster(cluster::Command),
     /// Create, list, change, rotate and revoke API keys
     #[command(subcommand)]
     Keys(keys::Command),
@@ -224,6 +233,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Call(args) => call::run(&args),
         Command::Mcp(args) => mcp::run(args),
         Command::Serve(args) => serve::run(&args),
+        Command::Worker(args) => worker::run(&args),
+        Command::Cluster(command) => cluster::run(&command),
         Command::Keys(command) => keys::run(&command),
         Command::Audit(args) => audit::run(&args),
         Command::Runs(args) => runs::run(&args),

@@ -56,9 +56,15 @@ fn level_filter(detail: LogDetail, rust_log: &str) -> anyhow::Result<Targets> {
         LogDetail::Debug => LevelFilter::DEBUG,
         _ => LevelFilter::OFF,
     };
+    // What happens to a connection is logged by our own crate.
+    let async_nats = match detail {
+        LogDetail::Debug => LevelFilter::INFO,
+        _ => LevelFilter::OFF,
+    };
     let default = set.default_level().unwrap_or(detail.into());
     Ok(Targets::new()
         .with_target("rmcp", rmcp)
+        .with_target("async_nats", async_nats)
         .with_targets(set)
         .with_default(default))
 }

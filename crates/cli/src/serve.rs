@@ -136,7 +136,11 @@ fn announce_address(config: &Config, prowess: &Prowess, address: SocketAddr) {
              set PROWESS_MASTER_KEY to accept remote clients",
         );
     }
-    if !cfg!(target_os = "linux") && config.sandbox.backend == BackendSetting::Native {
+    if config.is_gateway() {
+        output::print_remark("gateway of a cluster: commands run at its workers");
+    }
+    let is_native = config.sandbox.backend == BackendSetting::Native && !config.is_gateway();
+    if !cfg!(target_os = "linux") && is_native {
         output::print_remark(
             "the native sandbox needs Linux: code of skills is refused; set backend = \"docker\" \
              or \"off\" under [sandbox] in prowess.toml",

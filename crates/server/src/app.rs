@@ -7,6 +7,7 @@
 //! configuration again.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use prowess_engine::Engine;
 use prowess_provider::{AnthropicSkills, Env};
@@ -16,6 +17,7 @@ use tokio::sync::{Notify, watch};
 use crate::audit::refusal_budget::RefusalBudget;
 use crate::auth::key_activity::KeyActivity;
 use crate::bodies::BodyBudget;
+use crate::cluster::link::ClusterLink;
 use crate::context::Metrics;
 use crate::doctor::{InstallationChecks, InstallationChecksSlot};
 use crate::form::transfers::Transfers;
@@ -75,6 +77,8 @@ struct ServerState {
     refusal_budget: RefusalBudget,
     reloads: Reloads,
     installation_checks: InstallationChecksSlot,
+    cluster: Option<ClusterLink>,
+    is_draining: AtomicBool,
 }
 
 impl App {
@@ -102,6 +106,8 @@ impl App {
             metrics: Metrics::install(),
             reloads: Reloads::default(),
             installation_checks: InstallationChecksSlot::default(),
+            cluster: settings.cluster.clone().map(ClusterLink::new),
+            is_draining: AtomicBool::new(false),
             store,
         };
         let state = Arc::new(AppState {
@@ -289,6 +295,24 @@ impl App {
 
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.state.server.metrics
+    }
+
+    /// This server among the gateways of its cluster, if it is in one.
+    pub(crate) fn cluster(&self) -> Option<&ClusterLink> {
+        self.state.server.cluster.as_ref()
+    }
+
+    /// Whether the server stops: it finishes what it has, and others take what is new.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.state.server.is_draining.load(Ordering::Relaxed)
+    }
+
+    /// Makes health checks and other gateways see that the server stops.
+    pub(crate) fn begin_drain(&self) {
+        self.state.server.is_draining.store(true, Ordering::Relaxed);
+        if let Some(link) = self.cluster() {
+            link.announce_change();
+        }
     }
 }
 

@@ -32,6 +32,7 @@
 //! | `intake`, `skill_compose` | from an uploaded form to a checked and scanned skill |
 //! | `render` | database rows as JSON of each dialect |
 //! | `limits` | rate limits and budgets of keys |
+//! | `cluster` | the gateways of one cluster: what they tell each other, what is shown of them |
 //! | `interrupted_runs` | recording runs that were not kept and whose server died |
 //! | `kept_runs` | runs that go on without their client: submitting, running, following, cancelling |
 //! | `meter`, `telemetry` | usage of model calls: rows and metrics; traces |
@@ -47,6 +48,7 @@ mod audit;
 mod auth;
 mod batches;
 mod bodies;
+mod cluster;
 mod connection_server;
 mod connections;
 mod console_sessions;
@@ -88,6 +90,9 @@ mod workers;
 pub use app::App;
 pub use auth::in_process::{InProcessCaller, NotLocalError};
 pub use batches::settings::BatchSettings;
+pub use cluster::join::JoinedCluster;
+pub use cluster::membership::ClusterMembership;
+pub use cluster::view::{ClusterView, ClusterWorker};
 pub use console_sessions::{CONSOLE_SESSION_LIFETIME, CallerError, SignInError};
 pub use doctor::{ChecksFuture, InstallationChecks, PartReport, PartState};
 pub use http_service::HttpService;

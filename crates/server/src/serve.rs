@@ -1,8 +1,9 @@
 //! Accepts connections, and shuts down gracefully.
 //!
 //! Connections are always accepted: `connections` decides which others are evicted. On
-//! shutdown the server accepts no new connection, lets every active request finish, and aborts
-//! the rest after a deadline.
+//! shutdown the server says so to health checks and to the other gateways of its cluster, gives
+//! them its kept runs at once, accepts no new connection, lets every active request finish, and
+//! aborts the rest after a deadline.
 
 use std::io;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::connection_server::ConnectionServer;
 use crate::connections::{ConnectionBounds, Connections};
 use crate::kept_runs::batch_runs::KeptBatchRuns;
 use crate::kept_runs::claim;
+use crate::kept_runs::release::release_all;
 use crate::webhooks::deliver;
 use crate::workers::WorkerPool;
 
@@ -38,6 +40,10 @@ pub struct ServeOptions {
     /// How long a connection may be without a request after that, and how long a client may
     /// leave a response unread.
     pub idle: Duration,
+    /// How long connections are still accepted on shutdown, while `/readyz` refuses: load
+    /// balancers send requests until they have seen that. Zero by default, and in a cluster a
+    /// few seconds.
+    pub drain: Option<Duration>,
     /// How long active requests may take to finish on shutdown.
     pub grace: Duration,
     /// Interval of garbage collection in the store.
@@ -53,6 +59,7 @@ impl Default for ServeOptions {
             connections_per_address: None,
             head: Duration::from_secs(15),
             idle: Duration::from_secs(75),
+            drain: None,
             grace: Duration::from_secs(30),
             housekeeping: Duration::from_secs(600),
             pages: None,
@@ -60,6 +67,8 @@ impl Default for ServeOptions {
     }
 }
 
+/// [`ServeOptions::drain`] of a gateway of a cluster.
+const CLUSTER_DRAIN: Duration = Duration::from_secs(3);
 /// Deleted content stays readable this long for active readers.
 const GARBAGE_AGE: Duration = Duration::from_secs(3_600);
 /// Interval of aggregating metrics.
@@ -78,6 +87,7 @@ pub async fn serve(
     stop: CancellationToken,
     options: ServeOptions,
 ) -> io::Result<()> {
+    let joined = app.join_cluster().await;
     let service = app.service_with_pages(options.pages.clone());
     let workers = WorkerPool::start(&ConnectionServer::new(service), options.grace)?;
     let housekeeping = tokio::spawn(run_housekeeping(
@@ -91,17 +101,25 @@ pub async fn serve(
     let vectors = AbortOnDropHandle::new(tokio::spawn(write_vectors(app.clone(), stop.clone())));
     let connections = Connections::new(options.connection_bounds());
     let sweep = AbortOnDropHandle::new(tokio::spawn(Arc::clone(&connections).sweep()));
+    let drained = async {
+        stop.cancelled().await;
+        app.begin_drain();
+        let _ = claims.await;
+        // Another server, or this one after a restart, continues them at once.
+        release_all(&app).await;
+        let time = options.drain_time(&app);
+        if !time.is_zero() {
+            tokio::time::sleep(time).await;
+        }
+    };
     tokio::select! {
-        () = stop.cancelled() => {}
+        () = drained => {}
         () = accept(&listener, &connections, &workers) => {}
     }
     drop(listener);
     // Their streams have no end and would otherwise be waited for.
     app.mcp().close().await;
     connections.close_all();
-    let _ = claims.await;
-    // Another server, or this one after a restart, continues them at once.
-    claim::release_all(&app).await;
     workers.finish().await;
     drop(sweep);
     app.flush().await;
@@ -110,6 +128,9 @@ pub async fn serve(
     let _ = webhooks.await;
     let _ = batches.await;
     let _ = vectors.await;
+    if let Some(joined) = joined {
+        joined.leave().await;
+    }
     Ok(())
 }
 
@@ -163,6 +184,14 @@ fn schedule_batches(app: &App, stop: CancellationToken) -> impl Future<Output = 
 }
 
 impl ServeOptions {
+    fn drain_time(&self, app: &App) -> Duration {
+        let default = match app.cluster() {
+            Some(_) => CLUSTER_DRAIN,
+            None => Duration::ZERO,
+        };
+        self.drain.unwrap_or(default)
+    }
+
     fn connection_bounds(&self) -> ConnectionBounds {
         let connections = self.connections.max(1);
         let default_per_address = connections - connections / 4;

@@ -9,6 +9,7 @@ use prowess_store::TenantId;
 use serde_json::Value;
 
 use crate::batches::settings::BatchSettings;
+use crate::cluster::membership::ClusterMembership;
 use crate::secret::SecretString;
 use crate::telemetry::settings::TelemetrySettings;
 use crate::webhooks::settings::WebhookSettings;
@@ -72,6 +73,9 @@ pub struct ServerSettings {
     pub requests_per_tenant: usize,
     /// How long a body waits for others to release memory.
     pub body_wait: Duration,
+    /// The cluster that the server is a gateway of; none by default. A reload keeps the one that
+    /// the server began with.
+    pub cluster: Option<ClusterMembership>,
 }
 
 impl Default for ServerSettings {
@@ -104,6 +108,7 @@ impl Default for ServerSettings {
             body_bytes_in_flight: 512 << 20,
             requests_per_tenant: 2_048,
             body_wait: Duration::from_secs(5),
+            cluster: None,
         }
     }
 }

@@ -107,7 +107,7 @@ async fn run_demo(args: &Args, stage: &DemoServer, mut signals: Signals) -> anyh
 /// Whether the sandbox has all of its features on this host.
 async fn is_strict(stage: &DemoServer) -> bool {
     let sandbox = stage.prowess.sandbox().await;
-    sandbox.is_ok_and(|sandbox| sandbox.host_probe().grade == Grade::Strict)
+    sandbox.is_ok_and(|sandbox| sandbox.grade() == Grade::Strict)
 }
 
 fn step(number: usize, title: &str) -> anyhow::Result<()> {
@@ -148,7 +148,7 @@ async fn show_steps(args: &Args, stage: &DemoServer) -> anyhow::Result<Option<Sh
             return Ok(None);
         }
         Ok(sandbox) => {
-            if let Grade::Reduced { missing } = &sandbox.host_probe().grade {
+            if let Grade::Reduced { missing } = sandbox.grade() {
                 output::print_remark(&format!(
                     "this host supports only a reduced sandbox, without {}; the demo uses it \
                      for its own skill. `prowess doctor` shows how to get the rest",

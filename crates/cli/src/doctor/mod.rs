@@ -1,6 +1,7 @@
 //! `prowess doctor`: checks the whole installation. Each part reports what it found and what
 //! to do; nothing is repaired, and no provider is called.
 
+mod cluster;
 mod host;
 mod part;
 mod providers;
@@ -20,7 +21,8 @@ use part::{PartReport, PartState};
 pub(crate) use server_checks::ServerChecks;
 pub(crate) use startup::startup_remarks;
 
-/// Check this installation: sandbox, runtime, packages, store, blobs, providers, port, disk.
+/// Check this installation: sandbox, runtime, packages, store, blobs, cluster, providers, port,
+/// disk.
 ///
 /// Run it as the user that runs the server, with the same configuration and environment.
 #[derive(Debug, clap::Args)]
@@ -46,14 +48,23 @@ struct DoctorOutput<'a> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let (config, backend) = args.place.load(args.listen.clone())?;
-    let settings = config.sandbox.settings(backend);
+    let configured = config.sandbox.settings(backend);
+    let is_remote = configured.is_some() && config.is_gateway();
+    let settings = cluster::local_sandbox(&config, configured);
     let probe = match &settings {
         None => None,
         Some(settings) => Some(probe(settings)?),
     };
     let mut parts = Vec::new();
-    parts.extend(runtime::check(settings.as_ref(), probe.as_ref()));
+    if is_remote {
+        parts.push(cluster::remote_sandbox());
+    } else {
+        parts.extend(runtime::check(settings.as_ref(), probe.as_ref()));
+    }
     parts.extend(block_on(store::check(&config.store))?);
+    if let Some(config) = &config.cluster {
+        parts.push(block_on(cluster::check(config))?);
+    }
     parts.extend(providers::check(&config.gateway));
     parts.push(host::check_port(config.server.listen));
     parts.extend(host::check_disk(&config.store));

@@ -12,7 +12,7 @@ use prowess_sandbox::Probe;
 use prowess_server::{ChecksFuture, InstallationChecks};
 
 use super::part::PartReport;
-use super::{host, providers, runtime, sandbox};
+use super::{cluster, host, providers, runtime, sandbox};
 
 const CONFIGURATION: &str = "configuration";
 /// Problems of a configuration that are listed.
@@ -38,7 +38,7 @@ impl ServerChecks {
     async fn check_all(&self) -> Vec<PartReport> {
         let opened = self.prowess.sandbox().await;
         let (probe, refusal) = match &opened {
-            Ok(sandbox) => (Some(sandbox.host_probe().clone()), None),
+            Ok(sandbox) => (sandbox.host_probe(), None),
             Err(error) => (None, Some(error.to_string())),
         };
         let source = self.source.clone();
@@ -90,7 +90,11 @@ fn check_files(
     }
     if let Some(config) = config {
         let settings = config.sandbox.settings(config.sandbox.backend);
-        parts.extend(runtime::check(settings.as_ref(), probe.as_ref()));
+        if settings.is_some() && config.is_gateway() {
+            parts.push(cluster::remote_sandbox());
+        } else {
+            parts.extend(runtime::check(settings.as_ref(), probe.as_ref()));
+        }
         parts.extend(providers::check(&config.gateway));
         parts.extend(host::check_disk(&config.store));
     }

@@ -4,12 +4,13 @@
 use prowess::config::Config;
 
 use super::part::{PartReport, PartState};
-use super::{host, providers, runtime};
+use super::{cluster, host, providers, runtime};
 
 /// One line for each part that is not as it should be.
 pub(crate) fn startup_remarks(config: &Config) -> Vec<String> {
     let mut parts: Vec<PartReport> = Vec::new();
-    if let Some(settings) = config.sandbox.settings(config.sandbox.backend) {
+    let settings = config.sandbox.settings(config.sandbox.backend);
+    if let Some(settings) = cluster::local_sandbox(config, settings) {
         parts.extend(runtime::check_settings(&settings));
     }
     parts.extend(providers::check_keys(&config.gateway));

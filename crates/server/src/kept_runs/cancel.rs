@@ -8,6 +8,7 @@ use super::end_webhooks::end_webhooks;
 use super::key::find_stored_key;
 use super::stored_request::StoredRequest;
 use crate::app::App;
+use crate::cluster::link::ClusterLink;
 use crate::error::HttpError;
 use crate::webhooks::payload::RunWebhook;
 
@@ -56,7 +57,19 @@ pub(crate) async fn request(
         CancelOutcome::Requested => app.local_runs().notice_cancel(run),
         CancelOutcome::Cancelled | CancelOutcome::AlreadyEnded(_) => {}
     }
+    if let Some(link) = app.cluster() {
+        announce(link, run, &outcome);
+    }
     Ok(outcome)
+}
+
+/// Makes the gateway that has the run, or those that listen to it, look into the store.
+fn announce(link: &ClusterLink, run: &str, outcome: &CancelOutcome) {
+    match outcome {
+        CancelOutcome::Requested => link.announce_cancel(run),
+        CancelOutcome::Cancelled => link.announce_end(run),
+        CancelOutcome::AlreadyEnded(_) => {}
+    }
 }
 
 /// Waits until a run has ended. If its server does not answer, it is returned as it is: the

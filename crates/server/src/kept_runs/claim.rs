@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use prowess_engine::{FORMAT, RunJournal, lease_time};
+use prowess_engine::{FORMAT, lease_time};
 use prowess_store::{ClaimedRun, RunResult, RunState};
 use tokio_util::sync::CancellationToken;
 
@@ -14,7 +14,8 @@ use super::task;
 use crate::app::App;
 use crate::interrupted_runs::InterruptedRuns;
 
-/// How often runs are looked for. Those that this server queues are claimed at once.
+/// How often runs are looked for. Those that this server queues, or that another gateway of its
+/// cluster announces, are claimed at once.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The same, when the store has failed.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(10);
@@ -41,19 +42,6 @@ pub(crate) async fn run(app: App, stop: CancellationToken) {
                 FAILURE_INTERVAL
             }
         };
-    }
-}
-
-/// Gives the runs of this server to others, or to itself after a restart.
-pub(crate) async fn release_all(app: &App) {
-    for journal in app.local_runs().close() {
-        release(&journal).await;
-    }
-}
-
-async fn release(journal: &RunJournal) {
-    if let Err(error) = journal.release().await {
-        tracing::warn!(%error, run = journal.run(), "cannot release a run");
     }
 }
 

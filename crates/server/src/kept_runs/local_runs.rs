@@ -100,6 +100,16 @@ impl LocalRuns {
         self.table().running
     }
 
+    /// How many runs this server owns and has opened.
+    pub(crate) fn leases(&self) -> usize {
+        self.table().journals.len()
+    }
+
+    /// Whether no more runs are started, because the server stops.
+    pub(super) fn is_closed(&self) -> bool {
+        self.table().is_closed
+    }
+
     /// Runs a task on the runtime of the runs.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         match &self.0.runtime {

@@ -11,6 +11,7 @@
 //! | `key` | the key of a run |
 //! | `run_meter` | the meter of a run |
 //! | `claim` | taking over runs that no server has |
+//! | `release` | giving up runs when the server stops |
 //! | `outcome` | how a run ended, as stored and as its client reads it |
 //! | `run_events` | reading the events of a run as they are stored |
 //! | `numbered_events` | server-sent events with numbers |
@@ -35,6 +36,7 @@ pub(crate) mod local_runs;
 mod numbered_events;
 pub(crate) mod outcome;
 pub(crate) mod pending_run;
+pub(crate) mod release;
 pub(crate) mod response_object;
 mod run_events;
 mod run_meter;

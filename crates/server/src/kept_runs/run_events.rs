@@ -1,17 +1,27 @@
 //! Reads the events of a kept run as they are stored, whichever server runs it. While this
-//! server runs it, its journal says when there is something to be read; the runs of other servers
-//! are looked for in the store from time to time.
+//! server runs it, its journal says when there is something to be read, and in a cluster the
+//! gateway that runs it does. Besides, the runs of other servers are looked for in the store from
+//! time to time.
 
 use std::time::Duration;
 
 use prowess_engine::{LogEvent, StoredLog, parse_chunk};
 use prowess_store::{Error as StoreError, JournalRun, TenantId};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::app::App;
+use crate::cluster::run_wakes::RunWakes;
 
 /// How often the events of a run are looked for that another server has.
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
+/// The same, if their server announces them: announcements may be lost.
+const ANNOUNCED_POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How long the store may be unreachable before those who follow a run are told. A database that
+/// is started again is back by then, and another server may have taken the run over.
+const MAX_OUTAGE: Duration = Duration::from_secs(30);
+/// How often the store is tried meanwhile.
+const OUTAGE_POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// The first time that is waited: this server may be about to start the run.
 const FIRST_WAIT: Duration = Duration::from_millis(5);
 
@@ -24,6 +34,8 @@ pub(super) struct RunEvents {
     last: i64,
     /// What is stored, if this server runs the run.
     stored: Option<watch::Receiver<StoredLog>>,
+    /// Announcements of what is stored, while another gateway runs the run.
+    wakes: Option<RunWakes>,
     /// How long to wait for a run that this server does not have.
     poll: Duration,
     ended: Option<JournalRun>,
@@ -37,6 +49,7 @@ impl RunEvents {
             run: run.to_owned(),
             last: -1,
             stored: None,
+            wakes: None,
             poll: FIRST_WAIT,
             ended: None,
         }
@@ -44,6 +57,22 @@ impl RunEvents {
 
     /// The next events; none when the run has ended and all were read.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<LogEvent>>, StoreError> {
+        let mut failing_since = None;
+        loop {
+            match self.try_next().await {
+                Err(error) if error.is_transient() => {
+                    let since = *failing_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() > MAX_OUTAGE {
+                        return Err(error);
+                    }
+                    tokio::time::sleep(OUTAGE_POLL_INTERVAL).await;
+                }
+                found => return found,
+            }
+        }
+    }
+
+    async fn try_next(&mut self) -> Result<Option<Vec<LogEvent>>, StoreError> {
         loop {
             let stored = self.find_stored();
             let has_all = stored.is_some_and(|stored| stored.last_seq <= self.last);
@@ -68,9 +97,31 @@ impl RunEvents {
             }
             // Another server has the run, or nobody.
             self.stored = None;
+            self.wait_for_other().await;
+        }
+    }
+
+    /// Waits until the store is to be read again.
+    async fn wait_for_other(&mut self) {
+        if self.wakes.is_none()
+            && let Some(link) = self.app.cluster()
+        {
+            self.wakes = Box::pin(link.watch_run(&self.run)).await;
+            if self.wakes.is_some() {
+                // Whatever is stored after the next reading is announced.
+                return;
+            }
+        }
+        let Some(wakes) = &mut self.wakes else {
             tokio::time::sleep(self.poll).await;
             self.poll = POLL_INTERVAL.min(self.poll * 2);
+            return;
+        };
+        if !wakes.wait(self.poll).await {
+            self.wakes = None;
+            tokio::time::sleep(self.poll).await;
         }
+        self.poll = ANNOUNCED_POLL_INTERVAL.min(self.poll * 2);
     }
 
     /// What is stored, as far as this server knows without asking the store.
@@ -81,6 +132,7 @@ impl RunEvents {
         let stored = *self.stored.as_mut()?.borrow_and_update();
         if !stored.is_final {
             self.poll = FIRST_WAIT;
+            self.wakes = None;
         }
         Some(stored)
     }

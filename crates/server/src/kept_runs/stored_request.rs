@@ -145,8 +145,9 @@ impl StoredRequest {
     pub(crate) fn run_request(
         &self,
         tenant: TenantId,
-        route: Route,
+        mut route: Route,
     ) -> Result<RunRequest, WireError> {
+        route.set_owner(tenant.as_str());
         Ok(RunRequest {
             tenant,
             client: self.client(),

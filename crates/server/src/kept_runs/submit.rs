@@ -99,6 +99,10 @@ pub(crate) async fn submit(
         }
         (BeginOutcome::Started(_), None) => {
             local.wake();
+            // Another gateway may have a place for it.
+            if let Some(link) = app.cluster() {
+                link.announce_runs();
+            }
             Ok(Submitted::Queued)
         }
         (

@@ -14,6 +14,7 @@ use super::key::{find_stored_key, require_active};
 use super::local_runs::{LocalRun, RunSlot};
 use super::outcome::RunOutcome;
 use super::pending_run::PendingRun;
+use super::release::release_late;
 use super::run_meter::RunMeter;
 use super::stored_request::StoredRequest;
 use super::written_log::abandoned_items;
@@ -45,8 +46,14 @@ struct OpenRun {
 
 impl OpenRun {
     fn new(app: &App, kept: KeptRun) -> Self {
+        let journal = kept.journal();
+        if let Some(link) = app.cluster() {
+            let (run, stored) = (journal.run().to_owned(), journal.subscribe());
+            let announced = link.clone().announce_events(run, stored);
+            app.local_runs().spawn(announced);
+        }
         OpenRun {
-            local: app.local_runs().insert(kept.journal()),
+            local: app.local_runs().insert(journal),
             kept,
         }
     }
@@ -82,6 +89,9 @@ async fn run(
             return;
         }
     };
+    if release_late(&app, kept.journal()).await {
+        return;
+    }
     if is_cancelled {
         kept.journal().notice_cancel();
     }

@@ -29,9 +29,7 @@ impl Bucket {
         per_minute: f64,
         least: f64,
     ) -> Option<Duration> {
-        let passed = now.saturating_duration_since(self.at).as_secs_f64();
-        self.level = (self.level + passed * per_minute / MINUTE_SECONDS).min(per_minute);
-        self.at = now;
+        self.refill(now, per_minute);
         if self.level >= least {
             return None;
         }
@@ -43,6 +41,31 @@ impl Bucket {
 
     pub(super) fn take(&mut self, amount: f64) {
         self.level -= amount;
+    }
+
+    /// Takes what was used elsewhere. What has come back since is added first: otherwise what is
+    /// taken from a full rate would come back at once.
+    pub(super) fn take_at(&mut self, now: Instant, per_minute: f64, amount: f64) {
+        self.refill(now, per_minute);
+        self.take(amount);
+    }
+
+    /// Has no more left than this.
+    pub(super) fn lower_to(&mut self, now: Instant, per_minute: f64, level: f64) {
+        self.refill(now, per_minute);
+        self.level = self.level.min(level);
+    }
+
+    /// What is left.
+    pub(super) fn level(&mut self, now: Instant, per_minute: f64) -> f64 {
+        self.refill(now, per_minute);
+        self.level
+    }
+
+    fn refill(&mut self, now: Instant, per_minute: f64) {
+        let passed = now.saturating_duration_since(self.at).as_secs_f64();
+        self.level = (self.level + passed * per_minute / MINUTE_SECONDS).min(per_minute);
+        self.at = now;
     }
 }
 

@@ -11,14 +11,16 @@
 //! and their responses say so ([`crate::route::gateway`]).
 //!
 //! Counters are in this process. Spending is seeded from the usage rows, and again every
-//! minute, so that it survives a restart and several servers share it approximately; the rates
-//! apply to each server separately.
+//! minute, so that it survives a restart and several servers share it approximately. Gateways of
+//! a cluster also tell each other what their keys have used ([`shared`] states the error); the
+//! rates of other servers with the same store apply to each of them separately.
 
 mod bucket;
 mod estimate;
 mod period;
 mod refusal;
 mod reservation;
+pub(crate) mod shared;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,6 +36,7 @@ pub(crate) use reservation::SpendReservation;
 
 use bucket::Bucket;
 use reservation::Amount;
+use shared::{OtherUsage, OwnUsage};
 
 /// Keys tracked; when exceeded, idle ones are dropped.
 const MAX_TRACKED_KEYS: usize = 10_000;
@@ -61,6 +64,12 @@ struct KeyUsage {
     period: Timestamp,
     seeded: Option<Instant>,
     last: Instant,
+    /// What was used on this server, for the others of its cluster.
+    own: OwnUsage,
+    /// What was used on the others; empty without a cluster.
+    others: Vec<OtherUsage>,
+    /// Money spent on them since the usage rows were read.
+    others_spent: u64,
 }
 
 impl KeyRateLimits {
@@ -121,7 +130,7 @@ impl KeyRateLimits {
         let holds = amount != Amount::default();
         self.with_usage(key, |used, now| {
             used.check(key, amount, now)?;
-            used.tokens.take(amount.tokens as f64);
+            used.take_tokens(amount.tokens as f64);
             used.reserved = used.reserved.saturating_add(amount.nanos);
             used.holders += u64::from(holds);
             Ok(())
@@ -138,7 +147,7 @@ impl KeyRateLimits {
         }
         self.with_usage(key, |used, now| {
             used.check_requests(key, now)?;
-            used.requests.take(1.0);
+            used.take_request();
             Ok(())
         })
     }
@@ -146,10 +155,9 @@ impl KeyRateLimits {
     /// Releases a reservation and records the usage.
     fn settle(&self, key: &KeyRecord, reserved: Amount, used_up: Amount) {
         self.with_usage(key, |used, _| {
-            used.tokens
-                .take(used_up.tokens as f64 - reserved.tokens as f64);
+            used.take_tokens(used_up.tokens as f64 - reserved.tokens as f64);
             used.reserved = used.reserved.saturating_sub(reserved.nanos);
-            used.spent = used.spent.saturating_add(used_up.nanos);
+            used.spend(used_up.nanos);
             used.holders = used.holders.saturating_sub(1);
         });
     }
@@ -157,7 +165,7 @@ impl KeyRateLimits {
     /// Replaces a reservation by another amount.
     fn adjust_reservation(&self, key: &KeyRecord, before: Amount, after: Amount) {
         self.with_usage(key, |used, _| {
-            used.tokens.take(after.tokens as f64 - before.tokens as f64);
+            used.take_tokens(after.tokens as f64 - before.tokens as f64);
             used.reserved = used.reserved.saturating_sub(before.nanos);
             used.reserved = used.reserved.saturating_add(after.nanos);
         });
@@ -175,6 +183,7 @@ impl KeyRateLimits {
             if used.period != period_start {
                 used.period = period_start;
                 used.spent = 0;
+                used.others_spent = 0;
                 used.seeded = None;
             }
             used.seeded
@@ -187,6 +196,8 @@ impl KeyRateLimits {
             self.with_usage(key, |used, now| {
                 // Rows that are still to be written are counted here already.
                 used.spent = used.spent.max(spent);
+                // The rows have what others spent.
+                used.others_spent = 0;
                 used.seeded = Some(now);
             });
         }
@@ -197,24 +208,57 @@ impl KeyRateLimits {
         let now = Instant::now();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MAX_TRACKED_KEYS && !all.contains_key(&key.id) {
-            all.retain(|_, used| used.holders > 0 || now.duration_since(used.last) < IDLE_KEY_AGE);
+            drop_idle(&mut all, now);
         }
-        let used = all.entry(key.id.clone()).or_insert_with(|| KeyUsage {
-            requests: Bucket::full(now, key.limits.requests_per_minute.unwrap_or(0).into()),
-            tokens: Bucket::full(now, key.limits.tokens_per_minute.unwrap_or(0) as f64),
+        let limits = &key.limits;
+        let used = all.entry(key.id.clone()).or_insert_with(|| {
+            let requests = limits.requests_per_minute.unwrap_or(0).into();
+            KeyUsage::new(now, requests, limits.tokens_per_minute.unwrap_or(0) as f64)
+        });
+        used.last = now;
+        used.own.set_rates(limits);
+        then(used, now)
+    }
+}
+
+/// Forgets keys whose rates are full again.
+fn drop_idle(all: &mut HashMap<String, KeyUsage>, now: Instant) {
+    all.retain(|_, used| used.holders > 0 || now.duration_since(used.last) < IDLE_KEY_AGE);
+}
+
+impl KeyUsage {
+    /// Of a key that has used nothing of its rates.
+    fn new(now: Instant, requests_per_minute: f64, tokens_per_minute: f64) -> KeyUsage {
+        KeyUsage {
+            requests: Bucket::full(now, requests_per_minute),
+            tokens: Bucket::full(now, tokens_per_minute),
             spent: 0,
             reserved: 0,
             holders: 0,
             period: Timestamp::EPOCH,
             seeded: None,
             last: now,
-        });
-        used.last = now;
-        then(used, now)
+            own: OwnUsage::new(now),
+            others: Vec::new(),
+            others_spent: 0,
+        }
     }
-}
 
-impl KeyUsage {
+    fn take_request(&mut self) {
+        self.requests.take(1.0);
+        self.own.requests += 1.0;
+    }
+
+    fn take_tokens(&mut self, tokens: f64) {
+        self.tokens.take(tokens);
+        self.own.tokens += tokens;
+    }
+
+    fn spend(&mut self, nanos: u64) {
+        self.spent = self.spent.saturating_add(nanos);
+        self.own.spent = self.own.spent.saturating_add(nanos);
+    }
+
     /// Refuses a request that exceeds what is left.
     fn check(
         &mut self,
@@ -222,14 +266,18 @@ impl KeyUsage {
         amount: Amount,
         now: Instant,
     ) -> Result<(), RequestRefusal> {
+        let (others_reserved, others_holders) = self.reserved_by_others(now);
+        let is_only = self.holders == 0 && others_holders == 0;
         if let Some(budget) = key.limits.budget {
-            self.check_budget(key, budget, amount.nanos)?;
+            let reserved = self.reserved.saturating_add(others_reserved);
+            let needed = (!is_only).then(|| reserved.saturating_add(amount.nanos));
+            self.check_budget(key, budget, needed)?;
         }
         if let Some(rate) = key.limits.tokens_per_minute {
             // The only active request may exceed what is left, if anything is.
-            let least = match self.holders {
-                0 => 1,
-                _ => amount.tokens.max(1),
+            let least = match is_only {
+                true => 1,
+                false => amount.tokens.max(1),
             };
             let wait = self.tokens.wait_for(now, rate as f64, least as f64);
             refuse_if_waiting(wait, |wait| RequestRefusal::token_rate(key, rate, wait))?;
@@ -245,18 +293,20 @@ impl KeyUsage {
         refuse_if_waiting(wait, |wait| RequestRefusal::request_rate(key, rate, wait))
     }
 
+    /// `needed` is what all active requests may spend with this one; none if it is the only one.
     fn check_budget(
         &self,
         key: &KeyRecord,
         budget: KeyBudget,
-        nanos: u64,
+        needed: Option<u64>,
     ) -> Result<(), RequestRefusal> {
-        if self.spent >= budget.nanos {
+        let left = budget.nanos.saturating_sub(self.spent);
+        let left = left.saturating_sub(self.others_spent);
+        if left == 0 {
             let rest = period::time_left(budget.period, Timestamp::now());
             return Err(RequestRefusal::budget_spent(key, budget, rest));
         }
-        let left = budget.nanos - self.spent;
-        if self.holders > 0 && self.reserved.saturating_add(nanos) > left {
+        if needed.is_some_and(|needed| needed > left) {
             return Err(RequestRefusal::budget_reserved(key, budget));
         }
         Ok(())

@@ -69,6 +69,13 @@ pub(super) fn schemas() -> Value {
                 ("detail", text()),
             ]) })),
         ]),
+        "OpenAiCluster": object(&[
+            ("type", constant("cluster")),
+            ("gateway", nullable("string")),
+            ("bus", nullable("object")),
+            ("gateways", json!({ "type": "array", "items": cluster_gateway() })),
+            ("workers", json!({ "type": "array", "items": cluster_worker() })),
+        ]),
         "OpenAiConfigurationReload": object(&[
             ("type", constant("configuration_reload")),
             ("generation", json!({ "type": "integer" })),
@@ -78,6 +85,37 @@ pub(super) fn schemas() -> Value {
             ("changed_count", json!({ "type": "integer" })),
         ]),
     })
+}
+
+fn cluster_gateway() -> Value {
+    let integer = json!({ "type": "integer" });
+    object(&[
+        ("id", text()),
+        ("version", text()),
+        ("state", member_state()),
+        ("kept_runs", integer.clone()),
+        ("leases", integer.clone()),
+        ("seen_ms_ago", integer),
+    ])
+}
+
+fn cluster_worker() -> Value {
+    let integer = json!({ "type": "integer" });
+    object(&[
+        ("id", text()),
+        ("version", text()),
+        ("state", member_state()),
+        ("grade", text()),
+        ("running", integer.clone()),
+        ("waiting", integer.clone()),
+        ("slots", integer.clone()),
+        ("free_disk_bytes", integer.clone()),
+        ("seen_ms_ago", integer),
+    ])
+}
+
+fn member_state() -> Value {
+    json!({ "type": "string", "enum": ["ready", "draining", "lost"] })
 }
 
 fn key_fields() -> Vec<(&'static str, Value)> {

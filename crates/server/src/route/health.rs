@@ -1,8 +1,9 @@
 //! `GET /healthz`, `/readyz`, `/metrics`.
 
+mod readiness;
+
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
@@ -25,7 +26,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
     ),
     RouteRow::plain(
         "/readyz",
-        |method, _| on(method, ready),
+        |method, _| on(method, readiness::ready),
         Operation::new("Ready to serve requests", OperationResponse::Json),
         NAMES,
     ),
@@ -41,24 +42,6 @@ pub(super) static ROUTES: &[RouteRow] = &[
 async fn alive(State(app): State<App>) -> Json<Value> {
     let sandbox = app.settings().sandbox.level();
     Json(json!({ "status": "ok", "sandbox": sandbox }))
-}
-
-/// Requests can be served and the store is writable. Public, so the response names only the
-/// part that failed.
-async fn ready(State(app): State<App>) -> Result<Json<Value>, HttpError> {
-    let Err(unready) = app.store().check_ready().await else {
-        return Ok(Json(json!({ "status": "ok" })));
-    };
-    let (part, code) = (unready.part, unready.code);
-    tracing::warn!(part, code, cause = unready.cause, "not ready");
-    let why = if unready.full {
-        "is full"
-    } else {
-        "is not writable"
-    };
-    let message = format!("not ready: the {part} {why}");
-    let error = HttpError::new(StatusCode::SERVICE_UNAVAILABLE, code, message);
-    Err(error.with_detail("part", part))
 }
 
 /// Covers all tenants, so not public.

@@ -10,6 +10,9 @@ use prowess_engine::SandboxStatistics;
 use prowess_provider::{BreakerPosition, ProviderHealth, TargetHealth};
 
 use crate::app::App;
+use crate::cluster::link::ClusterLink;
+use crate::cluster::member_state::MemberState;
+use crate::cluster::view::ClusterWorker;
 
 /// The label of a provider's models that have no entry of their own.
 const OTHER_MODELS: &str = "(other)";
@@ -29,6 +32,7 @@ pub(super) async fn record(app: &App) {
     if let Some(sandbox) = app.settings().sandbox.statistics() {
         record_sandbox(&sandbox);
     }
+    record_cluster(app);
     gauge!("prowess_kept_runs_running").set(as_number(app.local_runs().running()));
     gauge!("prowess_usage_rows_pending").set(as_number(app.ledger().pending()));
     if let Some(telemetry) = app.telemetry() {
@@ -106,6 +110,37 @@ fn record_sandbox(sandbox: &SandboxStatistics) {
     gauge!("prowess_sandbox_running").set(as_number(sandbox.running));
     gauge!("prowess_sandbox_waiting").set(as_number(sandbox.waiting));
     gauge!("prowess_sandbox_warm").set(as_number(sandbox.warm));
+}
+
+/// Without a cluster there is one gateway, and nothing to be disconnected from.
+fn record_cluster(app: &App) {
+    let link = app.cluster();
+    let is_connected = link.is_none_or(ClusterLink::is_connected);
+    gauge!("prowess_bus_connected").set(f64::from(u8::from(is_connected)));
+    let bus = link.map(ClusterLink::statistics).unwrap_or_default();
+    counter!("prowess_bus_messages_total", "direction" => "published").absolute(bus.published);
+    counter!("prowess_bus_messages_total", "direction" => "received").absolute(bus.received);
+    counter!("prowess_bus_lost_total").absolute(bus.dropped);
+    counter!("prowess_bus_reconnects_total").absolute(bus.reconnects);
+    let others = link.map(ClusterLink::other_gateways).unwrap_or_default();
+    let mut states = vec![MemberState::new(true, app.is_draining())];
+    states.extend(others.iter().map(MemberState::from_gateway));
+    record_members("prowess_cluster_gateways", &states);
+    let workers = link.and_then(ClusterLink::workers).unwrap_or_default();
+    let states: Vec<MemberState> = workers.iter().map(MemberState::from_worker).collect();
+    record_members("prowess_cluster_workers", &states);
+    let alive = || workers.iter().filter(|worker| worker.is_alive);
+    let sum = |count: fn(&ClusterWorker) -> usize| as_number(alive().map(count).sum());
+    gauge!("prowess_cluster_slots").set(sum(|worker| worker.slots));
+    gauge!("prowess_cluster_commands", "state" => "running").set(sum(|worker| worker.running));
+    gauge!("prowess_cluster_commands", "state" => "waiting").set(sum(|worker| worker.waiting));
+}
+
+fn record_members(name: &'static str, states: &[MemberState]) {
+    for state in MemberState::ALL {
+        let members = states.iter().filter(|found| **found == state).count();
+        gauge!(name, "state" => state.as_str()).set(as_number(members));
+    }
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -435,7 +435,13 @@ async fn the_audit_log_is_filtered_and_exported_as_lines(server: Server) {
 async fn what_is_about_the_whole_server_is_for_its_owner(server: Server) {
     let admin = server.key("acme", &[KeyScope::Admin]).await;
     server.skill_of(&admin, "one").await;
-    for path in ["/tenants", "/providers", "/configuration", "/doctor"] {
+    for path in [
+        "/tenants",
+        "/providers",
+        "/cluster",
+        "/configuration",
+        "/doctor",
+    ] {
         let refused = get(&server, &admin, path).await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN, "{path}");
         assert_eq!(refused.code(), "operator-only", "{path}");

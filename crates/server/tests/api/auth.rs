@@ -34,7 +34,7 @@ fn small() -> Providers {
 }
 
 /// Every route that needs a key, with the required scopes.
-const ROUTES: [(&str, &str, &[KeyScope]); 128] = [
+const ROUTES: [(&str, &str, &[KeyScope]); 129] = [
     ("POST", "/v1/images/generations", &[KeyScope::Use]),
     ("POST", "/v1/images/edits", &[KeyScope::Use]),
     ("POST", "/v1/images/variations", &[KeyScope::Use]),
@@ -125,6 +125,7 @@ const ROUTES: [(&str, &str, &[KeyScope]); 128] = [
     ("GET", "/v1/admin/audit", &[]),
     ("GET", "/v1/admin/tenants", &[]),
     ("GET", "/v1/admin/providers", &[]),
+    ("GET", "/v1/admin/cluster", &[]),
     ("GET", "/v1/admin/configuration", &[]),
     ("GET", "/v1/admin/doctor", &[]),
     ("POST", "/v1/admin/reload", &[]),
@@ -391,9 +392,10 @@ const ROUTES: [(&str, &str, &[KeyScope]); 128] = [
 ];
 
 /// Routes about the whole server, which no key of a tenant reaches.
-const OPERATOR_ONLY: [&str; 5] = [
+const OPERATOR_ONLY: [&str; 6] = [
     "/v1/admin/tenants",
     "/v1/admin/providers",
+    "/v1/admin/cluster",
     "/v1/admin/configuration",
     "/v1/admin/doctor",
     "/v1/admin/reload",

@@ -1,5 +1,7 @@
 //! A test client: requests in a dialect, responses as snapshots.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use bytes::Bytes;
@@ -47,7 +49,8 @@ impl TestDialect {
 pub(crate) struct Server {
     pub(crate) app: App,
     pub(crate) front: HttpService,
-    _folder: TempDir,
+    config: StoreConfig,
+    folder: Arc<TempDir>,
 }
 
 /// A response.
@@ -75,12 +78,22 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let mut config = StoreConfig::local(folder.path());
         change(&mut config);
+        Server::open(config, Arc::new(folder), settings).await
+    }
+
+    /// Another server with the same store.
+    pub(crate) async fn beside(&self, settings: ServerSettings) -> Server {
+        Server::open(self.config.clone(), Arc::clone(&self.folder), settings).await
+    }
+
+    async fn open(config: StoreConfig, folder: Arc<TempDir>, settings: ServerSettings) -> Server {
         let store = Store::open(&config).await.unwrap();
         let app = App::new(store, settings);
         Server {
             front: app.service(),
             app,
-            _folder: folder,
+            config,
+            folder,
         }
     }
 

@@ -18,14 +18,18 @@ struct Running {
 }
 
 async fn start(grace: Duration) -> Running {
+    start_with(ServeOptions {
+        grace,
+        ..ServeOptions::default()
+    })
+    .await
+}
+
+async fn start_with(options: ServeOptions) -> Running {
     let server = Server::with(ServerSettings::default()).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let stop = CancellationToken::new();
-    let options = ServeOptions {
-        grace,
-        ..ServeOptions::default()
-    };
     let done = tokio::spawn(serve(listener, server.app.clone(), stop.clone(), options));
     Running {
         server,
@@ -126,4 +130,42 @@ async fn a_refusal_reaches_a_client_that_is_still_sending() {
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 401");
+}
+
+/// Requests a path on a new connection; returns the response.
+async fn get(address: std::net::SocketAddr, path: &str) -> String {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn a_server_that_drains_is_not_ready_and_serves_until_load_balancers_have_seen_it() {
+    let running = start_with(ServeOptions {
+        drain: Some(Duration::from_secs(3_600)),
+        ..ServeOptions::default()
+    })
+    .await;
+    assert!(
+        get(running.address, "/readyz")
+            .await
+            .starts_with("HTTP/1.1 200")
+    );
+    running.stop.cancel();
+    let refused = loop {
+        let ready = get(running.address, "/readyz").await;
+        if !ready.starts_with("HTTP/1.1 200") {
+            break ready;
+        }
+    };
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+    assert!(refused.contains("draining"), "{refused}");
+    let other = get(running.address, "/health/readiness").await;
+    assert!(other.starts_with("HTTP/1.1 503"), "{other}");
+    let served = get(running.address, "/v1/skills").await;
+    assert!(served.starts_with("HTTP/1.1 200"), "{served}");
+    running.done.abort();
 }

@@ -7,6 +7,7 @@ use prowess_provider::config::{
 };
 use prowess_provider::{Env, Providers};
 use prowess_server::ServerSettings;
+use prowess_store::{KeyLimits, KeyScope};
 use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use serde_json::json;
 
@@ -24,7 +25,8 @@ struct Deployed {
 
 impl Deployed {
     /// The models `gpt`, with two deployments of which the first gets nearly all requests,
-    /// `safe`, the same with a fallback, and `one`.
+    /// `safe`, the same with a fallback, `one`, and `warm`, with both deployments and with
+    /// conversations that stay where they are.
     async fn start() -> Deployed {
         let (eu, us) = (MockUpstream::start().await, MockUpstream::start().await);
         eu.respond_always(MockResponse::json(200, ANSWER));
@@ -51,6 +53,10 @@ impl Deployed {
                 two("gpt"),
                 two("safe").with_fallbacks(["us/backup"]),
                 ModelConfig::new("one", "us"),
+                ModelConfig {
+                    sticky: None,
+                    ..two("warm")
+                },
             ],
             env: Env::from_pairs([]),
             ..ProvidersConfig::default()
@@ -96,6 +102,34 @@ async fn the_deployment_that_answered_is_named_where_there_was_a_choice() {
         (status, header.as_str(), body.as_str()),
         (200, "none", ANSWER)
     );
+}
+
+#[tokio::test]
+async fn what_a_conversation_prefers_is_known_per_tenant() {
+    let deployed = Deployed::start().await;
+    let ask = async |key: &str| {
+        let body = json!({
+            "model": "warm", "messages": [{"role": "user", "content": "Hello"}],
+        });
+        let headers = [("x-api-key", key)];
+        let answer = deployed.gateway.send(PATH, &headers, body.to_string());
+        let answer = answer.await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.header("prowess-route").unwrap_or("none").to_owned()
+    };
+    let key = async |tenant: &str| {
+        let limits = KeyLimits::default();
+        deployed.gateway.key(tenant, KeyScope::Use, &limits).await
+    };
+    let (acme, globex) = (key("acme").await, key("globex").await);
+    let failed = r#"{"error":{"message":"broken","type":"server_error","code":null}}"#;
+    deployed.eu.respond(MockResponse::json(500, failed));
+    let moved = ask(&acme).await;
+    assert!(moved.contains("deployment=us/"), "{moved}");
+    let stays = ask(&acme).await;
+    assert!(stays.ends_with("reason=sticky"), "{stays}");
+    let others = ask(&globex).await;
+    assert!(others.ends_with("reason=weighted"), "{others}");
 }
 
 #[tokio::test]

@@ -1,8 +1,13 @@
 //! `POST /v1/embeddings`: OpenAI's format in, models of every vendor behind it.
 
-use prowess_store::{KeyLimits, KeyScope};
+use prowess_provider::config::{
+    ModelConfig, OpenAiOptions, Price, ProviderConfig, ProviderKind, ProvidersConfig,
+};
+use prowess_provider::{Env, Providers};
+use prowess_server::ServerSettings;
+use prowess_store::{BudgetPeriod, KeyBudget, KeyLimits, KeyScope};
 use prowess_testkit::embedding_vendors::{self, vector};
-use prowess_testkit::upstream::MockResponse;
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use serde_json::json;
 
 use crate::gateway::Gateway;
@@ -117,6 +122,73 @@ async fn their_tokens_are_metered() {
         );
         assert_eq!(number("requests_estimated"), estimated, "{own}");
     }
+}
+
+/// The model `priced` costs a dollar for a million tokens.
+fn priced_providers(url: &str) -> Providers {
+    let kind = ProviderKind::new(OpenAiOptions::default());
+    let provider = ProviderConfig::new("oai", kind)
+        .with_base_url(format!("{url}/v1"))
+        .with_api_key("k");
+    let price = Price {
+        input: 1.0,
+        output: 0.0,
+        cache_read: None,
+        cache_write: None,
+    };
+    let providers = Providers::new(ProvidersConfig {
+        providers: vec![provider],
+        models: vec![ModelConfig {
+            price: Some(price),
+            ..ModelConfig::new("priced", "oai").with_upstream_model("m1")
+        }],
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
+    });
+    providers.unwrap()
+}
+
+#[tokio::test]
+async fn what_they_cost_counts_against_the_budget_of_the_key() {
+    let upstream = MockUpstream::start().await;
+    upstream.respond_with(embedding_vendors::respond);
+    let gateway = Gateway::with(ServerSettings {
+        providers: Some(priced_providers(upstream.url())),
+        ..ServerSettings::default()
+    })
+    .await;
+    // One response has 5 tokens, which cost 5,000 billionths.
+    let limits = KeyLimits {
+        budget: Some(KeyBudget {
+            nanos: 8_000,
+            period: BudgetPeriod::Month,
+        }),
+        ..KeyLimits::default()
+    };
+    let key = gateway.key("acme", KeyScope::Use, &limits).await;
+    let bearer = format!("Bearer {key}");
+    let headers = [("authorization", bearer.as_str())];
+    for _ in 0..2 {
+        let answer = gateway.send(PATH, &headers, body("priced")).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    let refused = gateway.send(PATH, &headers, body("priced")).await;
+    assert_eq!(refused.status, 429, "{}", refused.text());
+    assert!(refused.text().contains("budget"), "{}", refused.text());
+    assert_eq!(upstream.requests().await.len(), 2, "nobody was asked");
+    // Another key of the same tenant has a budget of its own, and the sum is in the usage.
+    let other = gateway.key("acme", KeyScope::Use, &limits).await;
+    let other = format!("Bearer {other}");
+    let other = [("authorization", other.as_str())];
+    let answer = gateway.send(PATH, &other, body("priced")).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    gateway.app.flush().await;
+    let acme = [("prowess-tenant", "acme")];
+    let sums = gateway.get("/v1/usage", &acme).await.json();
+    // The one that was refused is counted as an error.
+    assert_eq!(sums["data"][0]["requests"], 4, "{sums}");
+    assert_eq!(sums["data"][0]["errors"], 1, "{sums}");
+    assert_eq!(sums["data"][0]["input_tokens"], 15, "{sums}");
 }
 
 #[tokio::test]

@@ -77,6 +77,11 @@ impl Gateway {
         Gateway::at(folder, upstream, settings).await
     }
 
+    /// Another server with the same store and upstream, and with these settings.
+    pub(crate) async fn beside(&self, settings: ServerSettings) -> Gateway {
+        Gateway::at(self.folder.clone(), self.upstream.clone(), settings).await
+    }
+
     async fn at(
         folder: Arc<TempDir>,
         upstream: Arc<MockUpstream>,

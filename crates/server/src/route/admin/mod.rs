@@ -2,9 +2,10 @@
 //! these objects, so all dialects get the same.
 //!
 //! An admin key manages its own tenant. The server's owner manages all, and only the owner sees
-//! what is about the whole server: tenants, providers and the configuration.
+//! what is about the whole server: tenants, providers, the cluster and the configuration.
 
 mod audit;
+mod cluster;
 mod configuration;
 mod doctor;
 mod keys;
@@ -120,6 +121,16 @@ pub(super) static ROUTES: &[RouteRow] = &[
         Operation::new(
             "Check the installation, as `prowess doctor` does",
             Object("DoctorReport"),
+        ),
+        WHOLE_SERVER,
+    ),
+    row(
+        RouteMethod::Get,
+        "/admin/cluster",
+        |method, _| on(method, cluster::get),
+        Operation::new(
+            "The gateways and workers of the cluster, as this gateway knows them",
+            Object("Cluster"),
         ),
         WHOLE_SERVER,
     ),

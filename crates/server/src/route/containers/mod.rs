@@ -162,9 +162,16 @@ impl From<RunError> for HttpError {
             _ => "container-invalid",
         };
         let neutral = error.to_api_error();
-        let status = StatusCode::from_u16(neutral.status);
+        let status = match neutral.status {
+            // This API has no separate status for an overloaded server.
+            529 => Ok(StatusCode::SERVICE_UNAVAILABLE),
+            status => StatusCode::from_u16(status),
+        };
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut refused = HttpError::new(status, code, neutral.message);
+        if let Some(after) = error.retry_after() {
+            refused = refused.retry_after(after.as_secs().max(1));
+        }
         if status == StatusCode::INSUFFICIENT_STORAGE {
             // A retry does not free disk space.
             refused = refused.without_retry();

@@ -24,7 +24,8 @@ impl GatewayRequest<'_> {
                 return Err(RequestRefusal::model_not_allowed(key, model).into());
             }
         }
-        let route = resolve_route(self.app, model)?;
+        let mut route = resolve_route(self.app, model)?;
+        route.set_owner(self.principal.tenant.as_str());
         meter.mark_routed();
         if let Some(key) = key {
             let (limits, store) = (self.app.limits(), self.app.store());

@@ -18,6 +18,10 @@ pub(super) async fn alive() -> Json<&'static str> {
 
 /// Requests can be served and the store is writable. Public.
 pub(super) async fn ready(State(app): State<App>) -> Response {
+    if app.is_draining() {
+        let body = json!({ "status": "unhealthy", "db": "connected" });
+        return (StatusCode::SERVICE_UNAVAILABLE, Json(body)).into_response();
+    }
     match app.store().check_ready().await {
         Ok(()) => Json(json!({ "status": "healthy", "db": "connected" })).into_response(),
         Err(unready) => {
