@@ -67,6 +67,73 @@ def check_kubernetes(folder):
     print("kubernetes.yaml:", ", ".join(by_kind))
 
 
+def check_cluster(folder):
+    text = (folder / "kubernetes-cluster.yaml").read_text()
+    objects = list(yaml.safe_load_all(text))
+    for one in objects:
+        for version in VERSIONS:
+            kubernetes_validate.validate(one, version, strict=True)
+    find = {(one["kind"], one["metadata"]["name"]): one for one in objects}
+    assert len(find) == len(objects)
+    for one in objects:
+        for secret in one.get("stringData", {}).values():
+            assert "change-me" in secret, secret
+    pods = {}
+    for (kind, name), one in find.items():
+        if kind not in ("Deployment", "StatefulSet"):
+            continue
+        labels = one["spec"]["template"]["metadata"]["labels"]
+        assert one["spec"]["selector"]["matchLabels"] == labels == {"app": name}
+        pods[name] = one["spec"]["template"]["spec"]
+        assert pods[name]["automountServiceAccountToken"] is False
+    for (kind, name), one in find.items():
+        spec = one.get("spec", {})
+        if kind == "Service":
+            assert spec["selector"]["app"] in pods
+        if kind == "PodDisruptionBudget":
+            assert spec["selector"]["matchLabels"]["app"] == name
+    for name, pod in pods.items():
+        (container,) = pod["containers"]
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        assert {mount["name"] for mount in container["volumeMounts"]} == set(volumes)
+        for volume in volumes.values():
+            if "configMap" in volume:
+                assert ("ConfigMap", volume["configMap"]["name"]) in find, name
+            if "secret" in volume:
+                assert ("Secret", volume["secret"]["secretName"]) in find, name
+        security = container["securityContext"]
+        assert security["allowPrivilegeEscalation"] is False
+        assert security["capabilities"] == {"drop": ["ALL"]}
+        assert security["readOnlyRootFilesystem"] is True
+    # Each worker has a user at NATS and a password, and no pod of a worker has any other secret.
+    workers = find["StatefulSet", "prowess-worker"]["spec"]
+    names = {f"prowess-worker-{number}" for number in range(workers["replicas"])}
+    urls = find["Secret", "prowess-workers"]["stringData"]
+    assert set(urls) == names
+    passwords = find["Secret", "prowess-nats"]["stringData"]
+    gateway = find["Secret", "prowess-gateway"]["stringData"]
+    assert passwords["GATEWAY_PASSWORD"] == gateway["NATS_PASSWORD"]
+    nats = find["ConfigMap", "prowess-nats"]["data"]["nats.conf"]
+    for name in names:
+        variable = f"WORKER_{name.rsplit('-', 1)[1]}_PASSWORD"
+        assert f"user: {name}, password: ${variable}\n" in nats, name
+        assert f'subscribe: "prowess.w.{name}.>"' in nats, name
+        assert urls[name] == f"nats://{name}:{passwords[variable]}@prowess-nats:4222"
+    assert len(re.findall("user: ", nats)) == len(names) + 1
+    assert all(f"${variable}" in nats for variable in passwords)
+    (worker,) = pods["prowess-worker"]["containers"]
+    assert "envFrom" not in worker
+    assert [variable["name"] for variable in worker["env"]] == ["POD_NAME"]
+    (url,) = [mount for mount in worker["volumeMounts"] if mount["name"] == "nats-url"]
+    assert url["subPathExpr"] == "$(POD_NAME)"
+    configuration = find["ConfigMap", "prowess-worker"]["data"]["prowess.toml"]
+    assert f'"file:{url["mountPath"]}"' in configuration
+    assert worker["securityContext"]["procMount"] == "Unmasked"
+    assert pods["prowess-worker"]["hostUsers"] is False
+    print("kubernetes-cluster.yaml:", ", ".join(sorted({kind for kind, _ in find})))
+
+
 folder, schema = map(Path, sys.argv[1:])
 check_compose(folder, json.loads(schema.read_text()))
 check_kubernetes(folder)
+check_cluster(folder)

@@ -84,7 +84,7 @@ apt-get remove --yes -qq prowess
 
 echo "== purge"
 apt-get purge --yes -qq prowess
-for path in /etc/prowess /var/lib/prowess /usr/libexec/prowess /usr/share/prowess; do
+for path in /etc/prowess /var/lib/prowess{,-worker} /usr/libexec/prowess /usr/share/prowess; do
     [ ! -e "$path" ] || fail "$path is left behind"
 done
 echo "== all of it works"

@@ -12,7 +12,7 @@ use crate::setup;
 
 /// Every benchmark. Those of the sandbox start it from their own binary, so they
 /// are in its package; the others are binaries of the package in `bench/`.
-const ALL: [&str; 14] = [
+const ALL: [&str; 15] = [
     "validate",
     "pack",
     "discover",
@@ -26,6 +26,7 @@ const ALL: [&str; 14] = [
     "gateway-load",
     "neighbours",
     "faults",
+    "cluster",
     "routing",
 ];
 
@@ -275,7 +276,7 @@ fn output(program: &str, args: &[&str]) -> anyhow::Result<String> {
 /// profile is measured.
 fn profile(name: &str) -> &'static str {
     match name {
-        "gateway" | "gateway-load" | "kept-runs" | "commands" | "routing" => DIST,
+        "gateway" | "gateway-load" | "kept-runs" | "commands" | "cluster" | "routing" => DIST,
         _ => "release",
     }
 }

@@ -9,6 +9,7 @@ mod bare_root;
 mod bench;
 mod chromium;
 mod ci;
+mod cluster_programs;
 mod dist;
 mod fuzz;
 mod known_models;
@@ -16,6 +17,7 @@ mod needs;
 mod prometheus;
 mod run;
 mod setup;
+mod soak;
 mod test;
 mod test_artefacts;
 mod test_build;
@@ -35,6 +37,8 @@ enum Task {
     Bench(bench::Args),
     /// Fuzz the parsers of untrusted input
     Fuzz(fuzz::Args),
+    /// Disturb a cluster of real processes for longer than the tests do
+    Soak(soak::Args),
     /// Make what people install: Debian package, archive, wheel, npm packages, container image
     Dist(dist::Args),
     /// Rewrite the table of known models from a price list
@@ -47,6 +51,7 @@ fn main() -> anyhow::Result<()> {
         Task::Ci => ci::run(),
         Task::Bench(args) => bench::run(&args),
         Task::Fuzz(args) => fuzz::run(&args),
+        Task::Soak(args) => soak::run(&args),
         Task::Dist(args) => dist::run(&args),
         Task::KnownModels(args) => known_models::run(&args),
     }

@@ -7,13 +7,14 @@ use serde_json::Value;
 
 use crate::run::command;
 use crate::setup::Step::{
-    self, Aider, Artefacts, BareRoot, Browser, Docker, Image, NodeAgents, NodeClients, NodeMcp,
-    Prometheus, PythonClient, Reference, Wheels,
+    self, Aider, Artefacts, BareRoot, Browser, Cluster, Docker, Image, Nats, NodeAgents,
+    NodeClients, NodeMcp, Prometheus, PythonClient, Reference, Wheels,
 };
 use crate::test_build;
 
 /// The steps of each test binary, by its crate's folder and its name. Others need none.
 const NEEDS: &[(&str, &str, &[Step])] = &[
+    ("bus", "suite", &[Nats]),
     (
         "cli",
         "batches",
@@ -46,6 +47,7 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
             NodeClients,
         ],
     ),
+    ("cli", "cluster", &[Cluster]),
     ("cli", "console", &[Browser]),
     (
         "cli",
@@ -66,6 +68,7 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
             PythonClient("mcp"),
             PythonClient("llm"),
             Aider,
+            Cluster,
             Wheels,
             NodeClients,
             NodeAgents,

@@ -6,7 +6,9 @@ use std::thread::JoinHandle;
 use anyhow::{Context, bail};
 
 use crate::run::{command, root, run, succeeds, target};
-use crate::{bare_root, chromium, dist, prometheus, test_artefacts, test_build, wheels};
+use crate::{
+    bare_root, chromium, cluster_programs, dist, prometheus, test_artefacts, test_build, wheels,
+};
 
 /// Python clients that are tested, each in its own environment: vendors' SDKs in old and
 /// new versions, another gateway, a command line, an MCP SDK, agent frameworks and an API
@@ -47,6 +49,10 @@ pub(crate) enum Step {
     Browser,
     /// A Prometheus that scrapes a server
     Prometheus,
+    /// A message server
+    Nats,
+    /// What a cluster consists of besides our own binary
+    Cluster,
     /// What people install, made of the tests' own binary, and programs that check it
     Artefacts,
     /// A Debian without compilers, to install artefacts in
@@ -83,6 +89,8 @@ impl Step {
                 chromium::install()
             }
             Step::Prometheus => prometheus::install(),
+            Step::Nats => cluster_programs::install_nats(),
+            Step::Cluster => cluster_programs::install(),
             Step::Artefacts => test_artefacts::make(),
             Step::BareRoot => bare_root::install(),
             Step::Image => {
@@ -114,6 +122,7 @@ impl Installation {
             Step::Docker,
             Step::Browser,
             Step::Prometheus,
+            Step::Cluster,
             Step::Reference,
             Step::Aider,
             Step::NodeClients,
@@ -201,7 +210,7 @@ fn compose_schema() {
 }
 
 /// Unpacks Debian packages into a folder; false if that is not possible.
-fn unpack(packages: &[&str], place: &Path) -> bool {
+pub(crate) fn unpack(packages: &[&str], place: &Path) -> bool {
     let folder = place.join(format!("packages-{}", packages.join("-")));
     let script = "apt-get download \"$@\" && for package in *.deb; do \
         dpkg-deb --extract \"$package\" .. || exit 1; done";

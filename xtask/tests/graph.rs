@@ -18,12 +18,29 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("prowess-wire", &[]),
     ("prowess-launcher", &[]),
     ("prowess-ranking", &[]),
+    ("prowess-bus", &[]),
     ("prowess-source", &["prowess-skill"]),
     ("prowess-client", &["prowess-skill"]),
     ("prowess-store", &["prowess-ranking", "prowess-skill"]),
     ("prowess-cloud", &[]),
     ("prowess-provider", &["prowess-cloud", "prowess-wire"]),
     ("prowess-sandbox", &["prowess-launcher", "prowess-skill"]),
+    // It has no store: gateways give it what it needs.
+    (
+        "prowess-worker",
+        &["prowess-bus", "prowess-sandbox", "prowess-skill"],
+    ),
+    (
+        "prowess-cluster",
+        &[
+            "prowess-bus",
+            "prowess-sandbox",
+            "prowess-skill",
+            "prowess-store",
+            // For the protocol.
+            "prowess-worker",
+        ],
+    ),
     (
         "prowess-toolbox",
         &[
@@ -58,6 +75,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "prowess-server",
         &[
+            "prowess-bus",
             "prowess-engine",
             "prowess-mcp",
             "prowess-provider",
@@ -73,6 +91,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "prowess",
         &[
+            "prowess-bus",
+            "prowess-cluster",
             "prowess-engine",
             "prowess-mcp",
             "prowess-provider",
@@ -83,12 +103,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-store",
             "prowess-toolbox",
             "prowess-wire",
+            "prowess-worker",
         ],
     ),
     (
         "prowess-cli",
         &[
             "prowess",
+            "prowess-bus",
             "prowess-client",
             "prowess-console",
             "prowess-engine",
@@ -104,6 +126,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "prowess-store",
             "prowess-toolbox",
             "prowess-wire",
+            "prowess-worker",
         ],
     ),
     // The library and the client for Python: its runs are those of either. The codecs read

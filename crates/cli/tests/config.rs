@@ -311,6 +311,12 @@ fn mistakes_are_reported_as_json_with_their_lines() {
     let invalid = "[skills]\nturns = 0\n\n[runs]\nmax_open = 0\n";
     let expected = vec![error(2, "config-invalid"), error(5, "config-invalid")];
     assert_eq!(check(invalid), (Some(1), expected));
+    let cluster = "[cluster]\nnats = \"nats://127.0.0.1\"\npasswort = \"x\"\n";
+    let expected = vec![error(3, "config-unknown-key")];
+    assert_eq!(check(cluster), (Some(1), expected));
+    let without_store = "[cluster]\nnats = \"nats://127.0.0.1\"\n";
+    let expected = vec![error(2, "config-invalid")];
+    assert_eq!(check(without_store), (Some(1), expected));
     let wrong = check("[server]\nidle_timeout = \"soon\"\n");
     assert_eq!(wrong, (Some(1), vec![error(2, "config-syntax")]));
 }

@@ -14,6 +14,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod cluster_page;
 mod installed;
 mod markdown;
 mod server;
@@ -49,7 +50,7 @@ const SERVING_PAGES: [&str; 17] = [
 
 /// Pages that start no server, and the languages of their blocks that tests of this file
 /// use.
-const OTHER_PAGES: [(&str, &[&str]); 12] = [
+const OTHER_PAGES: [(&str, &[&str]); 13] = [
     // Their commands run in `xtask/tests/dist`.
     ("install.md", &["sh"]),
     ("containers.md", &["sh", "toml"]),
@@ -66,6 +67,8 @@ const OTHER_PAGES: [(&str, &[&str]); 12] = [
     ("conformance.md", &[]),
     // Its receiver runs in `webhooks.rs`.
     ("webhooks.md", &["toml", "python", "json"]),
+    // Its commands run in `cluster_page/mod.rs`.
+    ("cluster.md", &["toml", "sh", "text"]),
 ];
 
 /// Variables that configurations on the pages name.
@@ -73,9 +76,9 @@ const SECRETS: [&str; 6] = [
     "OPENAI_API_KEY",
     "ANTHROPIC_API_KEY",
     "LOCAL_KEY",
-    "DATABASE_URL",
     "S3_KEY_ID",
     "S3_SECRET_KEY",
+    "NATS_PASSWORD",
 ];
 
 /// Variables with secrets of webhooks, which have a format.
@@ -411,6 +414,7 @@ fn the_configurations_on_the_pages_are_accepted() {
                 let mut check =
                     prowess(folder.path(), &["config", "check", file.to_str().unwrap()]);
                 check.envs(WEBHOOK_SECRETS.map(|name| (name, WEBHOOK_SECRET)));
+                check.env("DATABASE_URL", "postgres://a@b/c");
                 succeeded(check.envs(SECRETS.map(|name| (name, "a"))));
             }
         }

@@ -8,6 +8,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod cluster_status;
 mod reload;
 mod server;
 

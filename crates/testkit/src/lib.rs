@@ -6,7 +6,10 @@
 //! | [`raw_zip`], [`raw_tar`] | archives written byte by byte, so that they can lie |
 //! | [`hostile`] | archives that must be refused, each with the code it must be refused by |
 //! | [`friendly`] | archives as common tools write them, which must be read |
-//! | [`postgres`], [`s3`] | real servers, started for a test and gone with it |
+//! | [`postgres`], [`s3`], [`seaweed`], [`nats`], [`haproxy`] | real servers, started for a test and gone with it |
+//! | [`fleet`] | a cluster of real processes, each of which can be killed |
+//! | [`tcp_proxy`] | a network between two programs that can be lost |
+//! | [`watched`] | any server program, started for a test and gone with it |
 //! | `embedding_vendors` | vendors' embedding APIs for that server |
 //! | `endpoint_vendor` | OpenAI's endpoints besides conversations for that server |
 //! | `upstream` | a mock HTTP server with prepared responses, valid or broken, that records requests |
@@ -23,14 +26,20 @@
 pub mod embedding_vendors;
 #[cfg(feature = "upstream")]
 pub mod endpoint_vendor;
+pub mod fleet;
 pub mod friendly;
+pub mod haproxy;
 pub mod hostile;
+pub mod nats;
 pub mod postgres;
 pub mod raw_tar;
 pub mod raw_zip;
 pub mod s3;
+pub mod seaweed;
 pub mod skill;
+pub mod tcp_proxy;
 #[cfg(feature = "upstream")]
 pub mod upstream;
+pub mod watched;
 
 pub use skill::SkillFixture;

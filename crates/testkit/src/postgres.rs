@@ -1,8 +1,9 @@
 //! A real PostgreSQL for the length of a test.
 //!
 //! It listens on a socket in a temporary folder only, so any number of them run
-//! side by side. A small shell process watches over it: when the test process
-//! ends, in whatever way, the watcher's input ends, and server and folder go.
+//! side by side; a durable one also on a port of this machine. A small shell process
+//! watches over it: when the test process ends, in whatever way, the watcher's input
+//! ends, and server and folder go.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
@@ -16,19 +17,28 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::watched::free_port;
 
 /// PostgreSQL refuses to run as root; this is who runs it then.
 const NOBODY: u32 = 65_534;
 
 /// Starts the server, reports that, and stops it when its own input ends.
 const WATCHER: &str = r#"
-    "$1/pg_ctl" start -w -s -D "$2/data" -l "$2/log" -o "-k '$2' -c listen_addresses='' \
-        -c fsync=off -c synchronous_commit=off -c full_page_writes=off -c max_connections=200" \
+    "$1/pg_ctl" start -w -s -D "$2/data" -l "$2/log" -o "-k '$2' -c max_connections=200 $3" \
         </dev/null >&2 && echo ready
     read -r _
     "$1/pg_ctl" stop -s -m immediate -D "$2/data" >&2
     rm -rf "$2"
 "#;
+
+/// Of a server whose data may be lost with its machine.
+const FAST: &str = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off \
+    -c full_page_writes=off";
+
+/// How long a killed server may take until it runs again.
+const MAX_RECOVERY: Duration = Duration::from_secs(60);
 
 /// A running server. It is stopped and removed when this is dropped, or when the
 /// process ends.
@@ -38,6 +48,8 @@ pub struct TestPostgres {
     watcher: Child,
     input: Option<ChildStdin>,
     databases: AtomicU32,
+    /// Where a durable server listens.
+    port: Option<u16>,
 }
 
 impl TestPostgres {
@@ -47,6 +59,23 @@ impl TestPostgres {
     ///
     /// When PostgreSQL is not installed, with what to install; or when it does not start.
     pub fn start() -> Self {
+        TestPostgres::start_with(FAST, None)
+    }
+
+    /// Starts a server as one runs in production: what it has committed is on the disk. It
+    /// listens on a port too.
+    ///
+    /// # Panics
+    ///
+    /// As [`TestPostgres::start`].
+    pub fn start_durable() -> Self {
+        let port = free_port();
+        // On the socket too, under the same number.
+        let options = format!("-c listen_addresses=127.0.0.1 -c port={port}");
+        TestPostgres::start_with(&options, Some(port))
+    }
+
+    fn start_with(options: &str, port: Option<u16>) -> Self {
         let programs = programs();
         let folder = tempfile::Builder::new()
             .prefix("prowess-pg-")
@@ -60,13 +89,14 @@ impl TestPostgres {
         initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"]);
         initdb.args(["--no-sync", "--no-instructions", "-D"]);
         assert_success(&initdb.arg(folder.join("data")).output().unwrap(), "initdb");
-        let (watcher, input) = start_watcher(&programs, &folder);
+        let (watcher, input) = start_watcher(&programs, &folder, options);
         TestPostgres {
             folder,
             programs,
             watcher,
             input: Some(input),
             databases: AtomicU32::new(0),
+            port,
         }
     }
 
@@ -76,12 +106,42 @@ impl TestPostgres {
         let name = format!("test_{number}");
         let mut createdb = unprivileged(&self.programs.join("createdb"), &self.folder);
         createdb.arg("-h").arg(&self.folder);
+        if let Some(port) = self.port {
+            createdb.args(["-p", &port.to_string()]);
+        }
         let made = createdb.args(["-U", "postgres", &name]).output().unwrap();
         assert_success(&made, "createdb");
-        format!(
-            "postgres://postgres@localhost/{name}?host={}",
-            self.folder.display()
-        )
+        match self.port {
+            Some(port) => format!("postgres://postgres@127.0.0.1:{port}/{name}"),
+            None => format!(
+                "postgres://postgres@localhost/{name}?host={}",
+                self.folder.display()
+            ),
+        }
+    }
+
+    /// The port of a durable server.
+    pub fn port(&self) -> Option<u16> {
+        self.port
+    }
+
+    /// Kills the server without a warning, as a crash of its machine would end it.
+    pub fn kill(&self) {
+        let pid = fs::read_to_string(self.folder.join("data/postmaster.pid")).unwrap();
+        let pid = pid.lines().next().unwrap();
+        let mut kill = Command::new("/bin/sh");
+        kill.args(["-c", &format!("kill -KILL {pid}")]);
+        assert!(kill.status().unwrap().success());
+    }
+
+    /// Starts it again after [`TestPostgres::kill`]. Its last processes may not have ended yet:
+    /// as long as they hold its memory, it refuses to start.
+    pub fn recover(&self) {
+        let deadline = Instant::now() + MAX_RECOVERY;
+        while !self.pg_ctl(&["restart", "-w"]) {
+            assert!(Instant::now() < deadline, "PostgreSQL does not recover");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     /// Stops the server under its clients. What was committed stays.
@@ -95,6 +155,10 @@ impl TestPostgres {
     }
 
     fn run_pg_ctl(&self, args: &[&str]) {
+        assert!(self.pg_ctl(args), "pg_ctl {args:?} failed");
+    }
+
+    fn pg_ctl(&self, args: &[&str]) -> bool {
         let mut control = unprivileged(&self.programs.join("pg_ctl"), &self.folder);
         control
             .args(args)
@@ -105,7 +169,7 @@ impl TestPostgres {
         control.arg("-l").arg(self.folder.join("log"));
         control.stdin(Stdio::null()).stdout(Stdio::null());
         let status = control.stderr(Stdio::null()).status().unwrap();
-        assert!(status.success(), "pg_ctl {args:?} failed");
+        status.success()
     }
 }
 
@@ -116,10 +180,11 @@ impl Drop for TestPostgres {
     }
 }
 
-fn start_watcher(programs: &Path, folder: &Path) -> (Child, ChildStdin) {
+fn start_watcher(programs: &Path, folder: &Path, options: &str) -> (Child, ChildStdin) {
     let mut watcher = unprivileged(Path::new("/bin/sh"), folder)
         .args(["-c", WATCHER, "sh"])
         .args([programs, folder])
+        .arg(options)
         .stdin(Stdio::piped())
         .stderr(Stdio::null())
         .stdout(Stdio::piped())

@@ -1,4 +1,4 @@
-//! The Debian package: binary, service, user, AppArmor profile, man pages, completions.
+//! The Debian package: binary, services, users, AppArmor profile, man pages, completions.
 //!
 //! The files are those of `packaging/deb/`; `dpkg-deb` packs them, which gives the same bytes
 //! for the same files and dates. It needs no other tool and packages a binary that exists.
@@ -47,14 +47,14 @@ fn files(release: &Release, bill: &str, version: &str) -> anyhow::Result<FileTre
     let source = |name: &str| read(&format!("{SOURCES}/{name}"));
     let mut files = FileTree::default();
     files.add_program("usr/bin/prowess", release.read_binary()?);
-    files.add_program("usr/libexec/prowess/serve", source("serve")?);
-    files.add(
-        "lib/systemd/system/prowess.service",
-        source("prowess.service")?,
-    );
+    files.add_program("usr/libexec/prowess/start", source("start")?);
+    for unit in ["prowess.service", "prowess-worker.service"] {
+        files.add(format!("lib/systemd/system/{unit}"), source(unit)?);
+    }
     files.add("usr/lib/sysusers.d/prowess.conf", source("sysusers.conf")?);
     files.add("usr/share/prowess/apparmor/prowess", source("apparmor")?);
     files.add("etc/prowess/prowess.toml", source("prowess.toml")?);
+    files.add("etc/prowess/worker.toml", source("worker.toml")?);
 
     let scripts = &release.completions;
     files.add(
@@ -100,7 +100,8 @@ fn control(
         .replace("@LIBRARIES@", &library_packages(release)?);
     let mut control = FileTree::default();
     control.add("DEBIAN/control", text);
-    control.add("DEBIAN/conffiles", "/etc/prowess/prowess.toml\n");
+    let configurations = "/etc/prowess/prowess.toml\n/etc/prowess/worker.toml\n";
+    control.add("DEBIAN/conffiles", configurations);
     control.add("DEBIAN/md5sums", md5_sums(files, stage)?);
     for script in ["postinst", "prerm", "postrm"] {
         control.add_program(format!("DEBIAN/{script}"), source(script)?);

@@ -22,7 +22,12 @@ use crate::run::command;
 const SOURCES: &str = "packaging/image";
 
 /// What people need beside the image.
-const COMPANIONS: [&str; 3] = ["seccomp.json", "compose.yaml", "kubernetes.yaml"];
+const COMPANIONS: [&str; 4] = [
+    "seccomp.json",
+    "compose.yaml",
+    "kubernetes.yaml",
+    "kubernetes-cluster.yaml",
+];
 
 /// A file of the archive, named by its digest.
 struct Blob {

@@ -267,7 +267,12 @@ fn the_image_has_the_same_bytes_each_time() {
     };
     let [first, second] = folders.each_ref().map(sums);
     assert_eq!(first, second);
-    for name in ["seccomp.json", "compose.yaml", "kubernetes.yaml"] {
+    for name in [
+        "seccomp.json",
+        "compose.yaml",
+        "kubernetes.yaml",
+        "kubernetes-cluster.yaml",
+    ] {
         assert!(first.contains(&format!("  {name}\n")), "{first}");
     }
 }
@@ -277,5 +282,5 @@ fn the_manifests_are_valid() {
     let compose = "docker/usr/lib/python3/dist-packages/compose/config/compose_spec.json";
     let mut check = python("check_manifests.py");
     let checked = succeeded(check.arg(installed(compose)));
-    assert_eq!(checked.lines().count(), 2, "{checked}");
+    assert_eq!(checked.lines().count(), 3, "{checked}");
 }

@@ -81,6 +81,31 @@ fn everything_that_is_missing_is_named_with_its_remedy() {
 }
 
 #[test]
+fn the_sources_of_credentials_of_clouds_are_named_and_not_asked() {
+    let place = Place::new(
+        "[sandbox]\nbackend = \"off\"\n[server]\nlisten = \"127.0.0.1:0\"\n\
+         [providers.aws]\nkind = \"bedrock\"\nregion = \"eu-central-1\"\nprofile = \"work\"\n\
+         role_arn = \"arn:aws:iam::123456789012:role/models\"\n\
+         [providers.google]\nkind = \"vertex\"\nproject = \"p\"\ncredentials = \"google.json\"\n\
+         [providers.azure-eu]\nkind = \"azure\"\nbase_url = \"https://acme.openai.azure.com\"\n\
+         tenant_id = \"t\"\nclient_id = \"c\"\nclient_secret = \"env:NO_SUCH_KEY_HERE\"\n\
+         [providers.keyed]\nkind = \"azure\"\nbase_url = \"https://acme.openai.azure.com\"\n\
+         api_key = \"env:PATH\"\n",
+    );
+    let (stdout, code) = doctor(&place, &["--json"]);
+    assert_eq!(code, Some(0), "{stdout}");
+    let report: Value = serde_json::from_str(&stdout).unwrap();
+    let parts = report["parts"].as_array().unwrap();
+    let providers = parts.iter().find(|part| part["part"] == "providers");
+    let named = providers.unwrap()["detail"].as_str().unwrap();
+    assert_eq!(
+        named,
+        "aws (credentials: role arn:aws:iam::123456789012:role/models with profile \"work\"), \
+         azure-eu (credentials: client secret), google (credentials: google.json), keyed"
+    );
+}
+
+#[test]
 fn a_store_is_opened_only_if_it_needs_no_migration() {
     let place = Place::new("[sandbox]\nbackend = \"off\"\n[server]\nlisten = \"127.0.0.1:0\"\n");
     let (_, stderr, code) = place.run(&["keys", "list"]);
@@ -146,5 +171,27 @@ fn a_starting_server_reports_what_is_missing() {
     missing: runtime: `full` is not installed; run `prowess runtime install full`
     missing: packages: there is no index for the Python packages that skills declare; name one: package_index under [sandbox] in prowess.toml
     missing: providers: providers.a.api_key: the variable NO_SUCH_KEY_HERE is not set; set it in the environment of the server, or remove the provider
+    ");
+}
+
+#[test]
+fn a_gateway_needs_no_sandbox_but_its_cluster() {
+    let place = Place::new(
+        "[cluster]\nnats = \"nats://someone:hunter2@127.0.0.1:1\"\n\
+         [store]\nurl = \"postgres://127.0.0.1:1/none\"\n[blobs]\nurl = \"s3://bucket\"\n\
+         [server]\nlisten = \"127.0.0.1:0\"\n",
+    );
+    let (stdout, code) = doctor(&place, &[]);
+    assert_eq!(code, Some(1), "{stdout}");
+    assert!(!stdout.contains("hunter2"), "{stdout}");
+    assert_snapshot!(parts(&place, &stdout), @"
+    ok       sandbox    at the workers of the cluster; not on this host
+    missing  store      the database cannot be opened: database: error communicating with database: Connection refused (os error 111)
+                        check url under [store] in prowess.toml, or PROWESS_STORE_URL
+    missing  cluster    the message bus is not connected: cannot connect to NATS at nats://127.0.0.1:1: IO error: Connection refused (os error 111)
+                        start the NATS servers, or correct [cluster] in prowess.toml
+    note     providers  none with a key: no model can be called
+                        set OPENAI_API_KEY, ANTHROPIC_API_KEY or similar, or add [providers] to prowess.toml
+    ok       port       127.0.0.1:0 is free
     ");
 }

@@ -17,6 +17,17 @@ pub(crate) mod prompts {
     pub(crate) const LINGER: &str = "linger for";
     /// Three commands that append a letter each; the word after it is the letter.
     pub(crate) const APPEND: &str = "append letter";
+    /// A command in each turn; the word after it has them in hexadecimal, with dots between.
+    pub(crate) const SCRIPT: &str = "follow the script";
+}
+
+/// The command of a turn of a script.
+fn scripted_command(script: &str, turn: usize) -> Option<String> {
+    let hex = script.split('.').nth(turn - 1)?;
+    let pairs = hex.as_bytes().chunks(2);
+    let bytes = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16));
+    let bytes: Vec<u8> = bytes.map(Result::unwrap).collect();
+    Some(String::from_utf8(bytes).unwrap())
 }
 
 /// Shows names, kinds, modes, links and the log.
@@ -183,6 +194,8 @@ fn next_turn(prompt: &str, turn: usize) -> ModelTurn {
         (turn == 1).then(|| format!("echo one >> log.txt; sleep {seconds}"))
     } else if let Some(letter) = word_after(prompts::APPEND) {
         (turn <= 3).then(|| format!("echo {letter}{turn} >> log.txt"))
+    } else if let Some(script) = word_after(prompts::SCRIPT) {
+        scripted_command(&script, turn)
     } else {
         None
     };

@@ -1,0 +1,107 @@
+//! Help, version and completions.
+
+use insta::assert_snapshot;
+
+use crate::workdir::Workdir;
+
+#[test]
+fn help_names_the_verbs_and_the_exit_codes() {
+    assert_snapshot!(Workdir::new().run(&["--help"]), @"
+    exit 0
+    --- stdout
+    Agent Skills for any model.
+
+    Usage: prowess <COMMAND>
+
+    Commands:
+      demo             Run a local end-to-end demo (no API key)
+      run              Send a prompt to a model, with skills
+      batch            Send many prompts to a model, with skills
+      skill            Create, validate, show, pack, scan, upload and download skills
+      tools            List the tools that skills provide to a model
+      call             Call a tool as a model would
+      mcp              Run an MCP server for skills on standard input and output
+      serve            Run the server: model gateway, skills API, files, MCP
+      worker           Run a worker: commands of a cluster's gateways, in this host's sandbox
+      cluster          Show the gateways and workers of a cluster
+      keys             Create, list, change, rotate and revoke API keys
+      audit            Read the audit log
+      runs             List runs, show one, follow or cancel a run of a server
+      batches          List batches, show one, or cancel one
+      config           Check a configuration, print its schema, or import one from LiteLLM
+      models           Show known models, their limits and prices
+      usage            Show model usage and cost
+      sandbox          Run commands in the sandbox, without a server
+      runtime          Install, list, check and remove runtimes: programs and libraries for skills
+      doctor           Check this installation: sandbox, runtime, store, providers, port and disk
+      completions      Print a shell completion script
+      validate         Validate a skill like the reference validator
+      read-properties  Print a skill's properties as JSON, like the reference validator
+      to-prompt        Print <available_skills> for a prompt, like the reference validator
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+
+    Exit codes:
+      0  success
+      1  the command ran and found a problem
+      2  wrong usage
+      3  the command failed, or could not read or write something
+    --- stderr
+    ");
+    assert_snapshot!(Workdir::new().run(&["skill", "--help"]), @"
+    exit 0
+    --- stdout
+    Create, validate, show, pack, scan, upload and download skills
+
+    Usage: prowess skill <COMMAND>
+
+    Commands:
+      new       Create a new skill
+      validate  Validate skills and explain problems
+      show      Show the content of a skill
+      list      List the skills of folders and archives, or of a server
+      route     Rank skills for a task, and show why
+      overlap   List skills that take each other's queries
+      pack      Pack a skill into an archive
+      scan      Scan skills for security problems, without running anything
+      explain   Explain a rule, or list all of them
+      push      Upload a skill to a server
+      pull      Download a skill from a server
+      import    Have a server import skills from a URL
+      versions  List the versions of a skill on a server
+      diff      Show what differs between two versions of a skill, or between two skills
+      label     List, set, move or delete the labels of a skill on a server
+      note      Say something about a version of a skill on a server
+      default   Set the default version of a skill on a server
+      revoke    Revoke a version of a skill on a server: nothing can use it
+      restore   Restore a revoked version of a skill on a server
+      usage     List how often the skills of a server were offered, loaded and used
+      delete    Delete a skill, or a version of it, from a server
+
+    Options:
+      -h, --help  Print help
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_version_names_the_commit() {
+    let shown = Workdir::new().run(&["--version"]);
+    assert!(
+        shown.contains(concat!("prowess ", env!("CARGO_PKG_VERSION"), " (")),
+        "{shown}"
+    );
+}
+
+#[test]
+fn completions_are_there_for_common_shells() {
+    for shell in ["bash", "zsh", "fish"] {
+        let shown = Workdir::new().run(&["completions", shell]);
+        assert!(
+            shown.starts_with("exit 0") && shown.contains("read-properties"),
+            "{shell}"
+        );
+    }
+}
