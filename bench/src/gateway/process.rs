@@ -82,21 +82,19 @@ impl GatewayProcess {
         self.status("VmRSS:")
     }
 
+    /// Bytes of memory it holds itself, without its children.
+    pub fn own_memory(&self) -> Result<u64> {
+        memory_of(self.child.id(), "VmRSS:")
+    }
+
     /// The most they ever held.
     pub fn peak_memory(&self) -> Result<u64> {
         self.status("VmHWM:")
     }
 
     fn status(&self, field: &str) -> Result<u64> {
-        let mut bytes = 0;
-        for pid in self.process_tree()? {
-            let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-            let line = status.lines().find_map(|line| line.strip_prefix(field));
-            let kilobytes = line.and_then(|line| line.split_whitespace().next());
-            let kilobytes = kilobytes.with_context(|| format!("no {field} of {pid}"))?;
-            bytes += kilobytes.parse::<u64>()? * 1024;
-        }
-        Ok(bytes)
+        let all = self.process_tree()?.into_iter();
+        all.map(|pid| memory_of(pid, field)).sum()
     }
 
     /// It and its children.
@@ -109,6 +107,15 @@ impl GatewayProcess {
         }
         Ok(family)
     }
+}
+
+/// A field of a process's status that counts bytes.
+fn memory_of(pid: u32, field: &str) -> Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next());
+    let kilobytes = kilobytes.with_context(|| format!("no {field} of {pid}"))?;
+    Ok(kilobytes.parse::<u64>()? * 1024)
 }
 
 /// The scheduler's own count of a thread's time, in nanoseconds: the ticks of `stat`

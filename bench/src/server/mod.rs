@@ -4,6 +4,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `config` | the server's configuration and the script of its scripted model |
+//! | [`object_store`] | a server that speaks S3, for benches that use one |
 //! | [`postgres`] | a PostgreSQL server, for benches that use one |
 //! | [`outcome`] | what became of a request: done, refused, something else, no answer |
 //! | [`silent`] | connections that send nothing, or half a request, and are kept open |
@@ -11,6 +12,7 @@
 //! | [`tenant`] | the requests that a tenant sends |
 
 mod config;
+pub mod object_store;
 pub mod outcome;
 pub mod postgres;
 pub mod silent;
