@@ -81,7 +81,7 @@ fn everything_that_is_missing_is_named_with_its_remedy() {
 }
 
 #[test]
-fn the_sources_of_credentials_of_clouds_are_named_and_not_asked() {
+fn the_sources_of_credentials_of_clouds_are_named_and_not_called() {
     let place = Place::new(
         "[sandbox]\nbackend = \"off\"\n[server]\nlisten = \"127.0.0.1:0\"\n\
          [providers.aws]\nkind = \"bedrock\"\nregion = \"eu-central-1\"\nprofile = \"work\"\n\

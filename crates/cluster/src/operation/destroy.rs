@@ -7,10 +7,17 @@ use crate::command::link::spawn;
 use crate::store_error::{not_found, store_error, tenant_of};
 
 impl ClusterSandboxes {
-    /// Removes a container and its files, once no command of this gateway uses it.
+    /// Removes a container and its files, once no command of this gateway uses it. One whose
+    /// changes are deferred stays in the store.
     pub(crate) async fn destroy_container(&self, owner: &str, id: &str) -> Result<(), Error> {
         let tenant = tenant_of(owner).map_err(|_| not_found(id))?;
         let _turn = self.locks.acquire(id).await?;
+        if self.containers.deferred.state(owner, id).is_some() {
+            // A run replaces its container when it needs another skill, and may be resumed from
+            // its last step, which has this one. It expires.
+            self.forget_copies(vec![id.to_owned()]);
+            return Ok(());
+        }
         let deleted = self.store.delete_cluster_container(&tenant, id).await;
         if !deleted.map_err(store_error)? {
             return Err(not_found(id));

@@ -121,3 +121,21 @@ async fn deferred_changes_are_seen_by_their_run_and_by_others_once_committed() {
         assert_eq!(run(&gateway, &id, "cat log").await, "1\n2\n3\n");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_container_that_a_run_replaces_is_there_when_the_run_is_resumed() {
+    let cluster = TestCluster::new(Database::Sqlite);
+    let gateway = cluster.gateway("gw1").await;
+    let _worker = cluster.worker("w1").await;
+    workers_known(&gateway, 1).await;
+    let id = create(&gateway).await;
+    run(&gateway, &id, "echo committed > log").await;
+    let guard = gateway.defer_changes(OWNER, &id);
+    run(&gateway, &id, "echo lost > log").await;
+    gateway.destroy(OWNER, &id).await.unwrap();
+    // As if the gateway had died before the next step.
+    drop(guard);
+    assert_eq!(read(&gateway, &id, "log").await, b"committed\n");
+    gateway.destroy(OWNER, &id).await.unwrap();
+    assert!(gateway.container(OWNER, &id).await.is_err());
+}

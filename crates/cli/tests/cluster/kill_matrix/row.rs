@@ -37,8 +37,8 @@ pub(super) struct Matrix {
     pub(super) bed: ClusterBed,
     webhooks: MockUpstream,
     expected: RowOutcome,
-    /// How many rows were begun.
-    begun: usize,
+    /// How many rows were started.
+    started: usize,
     /// The runs that have ended.
     runs: Vec<String>,
 }
@@ -76,7 +76,7 @@ impl Matrix {
                 files: Vec::new(),
                 calls: 0,
             },
-            begun: 0,
+            started: 0,
             runs: Vec::new(),
         };
         let url = matrix.bed.fleet.url();
@@ -99,8 +99,8 @@ impl Matrix {
 
     /// A number that no other row has.
     pub(super) fn next_number(&mut self) -> usize {
-        self.begun += 1;
-        self.begun
+        self.started += 1;
+        self.started
     }
 
     /// Begins a run at a gateway.
