@@ -46,7 +46,7 @@ fn a_list_shows_labels_and_what_hides_what() {
 }
 
 #[test]
-fn packing_twice_gives_the_same_bytes_and_never_overwrites_unasked() {
+fn packing_twice_gives_the_same_bytes_and_overwrites_only_with_force() {
     let workdir = Workdir::new().with_skill("good");
     for (first, second) in [
         ("a.zip", "b.zip"),
