@@ -5,6 +5,7 @@
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::MemfdFlags;
+use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
@@ -60,7 +61,18 @@ pub fn send<T: Serialize>(
     Ok(())
 }
 
-/// Receives one message, or `None` when the peer has closed its end.
+/// Whether a send failed because the peer has closed its end. What the peer sent before can
+/// still be received.
+#[must_use]
+pub fn is_closed(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+    )
+}
+
+/// Receives one message, or `None` when the peer has closed its end and everything that it
+/// sent before was received.
 ///
 /// # Errors
 /// `WouldBlock` when the socket is non-blocking and no message has arrived; otherwise when
@@ -69,14 +81,22 @@ pub fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<(T, 
     let mut space = [MaybeUninit::uninit(); CONTROL_BYTES];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0u8; 1];
-    let read = rustix::io::retry_on_intr(|| {
-        rustix::net::recvmsg(
-            &socket,
-            &mut [IoSliceMut::new(&mut byte)],
-            &mut control,
-            RecvFlags::CMSG_CLOEXEC,
-        )
-    })?;
+    let mut receive_packet = || {
+        rustix::io::retry_on_intr(|| {
+            rustix::net::recvmsg(
+                &socket,
+                &mut [IoSliceMut::new(&mut byte)],
+                &mut control,
+                RecvFlags::CMSG_CLOEXEC,
+            )
+        })
+    };
+    let read = match receive_packet() {
+        // The peer closed its end before it had received all. The kernel says so once, and
+        // ahead of the packets that the peer had sent, which say why it ended.
+        Err(Errno::CONNRESET) => receive_packet(),
+        first => first,
+    }?;
     if read.bytes == 0 {
         return Ok(None);
     }
@@ -125,5 +145,32 @@ mod tests {
         let (left, right) = pair().unwrap();
         drop(left);
         assert!(receive::<String>(&right).unwrap().is_none());
+    }
+    #[test]
+    fn what_a_peer_sent_comes_before_its_end_whatever_it_left_unread() {
+        let (left, right) = pair().unwrap();
+        send(&left, &"a request", &[]).unwrap();
+        send(&right, &"why", &[]).unwrap();
+        drop(right);
+        let (why, _) = receive::<String>(&left).unwrap().unwrap();
+        assert_eq!(why, "why");
+        assert!(receive::<String>(&left).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_a_peer_sent_can_be_received_after_a_send_that_came_too_late() {
+        for is_unread in [false, true] {
+            let (left, right) = pair().unwrap();
+            if is_unread {
+                send(&left, &"a request", &[]).unwrap();
+            }
+            send(&right, &"why", &[]).unwrap();
+            drop(right);
+            let late = send(&left, &"another request", &[]).unwrap_err();
+            assert!(is_closed(&late), "{late}");
+            let (why, _) = receive::<String>(&left).unwrap().unwrap();
+            assert_eq!(why, "why");
+            assert!(receive::<String>(&left).unwrap().is_none());
+        }
     }
 }

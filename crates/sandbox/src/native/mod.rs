@@ -3,6 +3,7 @@
 mod base;
 mod cgroup;
 mod container_flags;
+mod init_channel;
 mod probe;
 mod run;
 mod slot;

@@ -1,6 +1,7 @@
 //! One command from start to end: streams are copied, the timeout is enforced from
 //! outside, and the end is reported only when every process of the sandbox is dead.
 
+use super::init_channel::{InitChannel, StartedCommand, watch};
 use super::slot::{InitHandle, Slot};
 use crate::backend::CommandJob;
 use crate::capture::Capture;
@@ -8,17 +9,15 @@ use crate::egress::Proxy;
 use crate::error::{Error, ErrorContext};
 use crate::execution::{OutputChunk, OutputStream};
 use crate::policy::SandboxLimits;
-use prowess_launcher::channel;
-use prowess_launcher::spec::{CommandSpec, InitReply};
+use prowess_launcher::spec::CommandSpec;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, pidfd_send_signal};
-use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
@@ -69,9 +68,6 @@ struct RunningInit {
     channel: InitChannel,
 }
 
-/// The connection to an init.
-struct InitChannel(AsyncFd<OwnedFd>);
-
 impl Drop for RunningInit {
     fn drop(&mut self) {
         kill(&self.pidfd);
@@ -99,15 +95,20 @@ pub(super) async fn run(
     let (stdout_ours, stdout) = pipe_with(PipeFlags::CLOEXEC).context("cannot create a pipe")?;
     let (stderr_ours, stderr) = pipe_with(PipeFlags::CLOEXEC).context("cannot create a pipe")?;
     let stdio = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
-    channel::send(channel.0.get_ref(), command, &stdio).map_err(|_| Error::LauncherGone)?;
+    channel.send_command(command, &stdio)?;
     drop((stdin, stdout, stderr));
 
-    let start_reply = with_timeout(REPLY_TIMEOUT, channel.wait_started()).await?;
+    let started_command = with_timeout(REPLY_TIMEOUT, channel.wait_started()).await?;
     let pidfd = match init.pidfd {
-        Some(pidfd) => pidfd,
-        None => slot.receive_pidfd()?,
+        Some(pidfd) => Ok(pidfd),
+        None => slot.receive_pidfd(),
     };
-    let (written, mounts, listener) = start_reply?;
+    let (started_command, pidfd) = both(started_command, pidfd)?;
+    let StartedCommand {
+        written,
+        mounts,
+        listener,
+    } = started_command;
     let pidfd = watch(pidfd).context("cannot watch the sandbox's processes")?;
     let running = RunningInit { pidfd, channel };
     // Dropped at the end of this run, with all its connections.
@@ -158,37 +159,13 @@ pub(super) async fn run(
     })
 }
 
-impl InitChannel {
-    fn watch(channel: OwnedFd) -> Result<Self, Error> {
-        rustix::io::ioctl_fionbio(&channel, true).context("cannot read the sandbox's socket")?;
-        watch(channel)
-            .map(Self)
-            .context("cannot read the sandbox's socket")
-    }
-
-    /// Waits until the command runs.
-    async fn wait_started(&self) -> Result<(OwnedFd, OwnedFd, Option<OwnedFd>), Error> {
-        match self.receive().await? {
-            Some((InitReply::Started { .. }, fds)) => {
-                let mut fds = fds.into_iter();
-                let written = fds.next().ok_or(Error::LauncherGone)?;
-                let mounts = fds.next().ok_or(Error::LauncherGone)?;
-                Ok((written, mounts, fds.next()))
-            }
-            Some((InitReply::Failed(failure), _)) => Err(failure.into()),
-            Some((InitReply::Ended { .. }, _)) | None => Err(Error::LauncherGone),
-        }
-    }
-
-    async fn receive(&self) -> Result<Option<(InitReply, Vec<OwnedFd>)>, Error> {
-        let received = self
-            .0
-            .async_io(Interest::READABLE, |socket| channel::receive(socket));
-        match received.await {
-            // An init that was killed sends no reply.
-            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
-            other => other.context("cannot read the sandbox's socket"),
-        }
+/// What the init and its broker replied, or why there is no sandbox. If both failed, the
+/// init's own reason is the cause: the broker then reports that it could not go on with an
+/// init that had ended. An init that the broker gave up on has no reason to tell.
+fn both<T, U>(init: Result<T, Error>, broker: Result<U, Error>) -> Result<(T, U), Error> {
+    match (init, broker) {
+        (Ok(init), Ok(broker)) => Ok((init, broker)),
+        (Err(cause @ Error::Launch(_)), _) | (_, Err(cause)) | (Err(cause), _) => Err(cause),
     }
 }
 
@@ -196,11 +173,7 @@ impl RunningInit {
     /// Waits until every process is dead, and returns the command's status if the init
     /// reported it.
     async fn wait_ended(&self) -> Result<Option<i32>, Error> {
-        let status = match self.channel.receive().await? {
-            Some((InitReply::Ended { status }, _)) => Some(status),
-            Some((InitReply::Failed(failure), _)) => return Err(failure.into()),
-            Some((InitReply::Started { .. }, _)) | None => None,
-        };
+        let status = self.channel.receive_status().await?;
         self.pidfd
             .readable()
             .await
@@ -208,14 +181,6 @@ impl RunningInit {
             .retain_ready();
         Ok(status)
     }
-}
-
-#[expect(
-    deprecated,
-    reason = "its successor is unsafe for types whose descriptor may change; an OwnedFd's does not"
-)]
-fn watch(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::with_interest(fd, Interest::READABLE)
 }
 
 /// Serves the proxy's socket in the background until the result is dropped.
@@ -279,5 +244,33 @@ async fn feed(pipe: OwnedFd, bytes: &[u8]) {
     }
     if let Ok(mut pipe) = Sender::from_owned_fd(pipe) {
         let _ = pipe.write_all(bytes).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prowess_launcher::{LaunchFailure, LaunchStep};
+
+    fn failed<T>(step: LaunchStep) -> Result<T, Error> {
+        let message = "a message".into();
+        Err(Error::Launch(LaunchFailure {
+            step,
+            errno: None,
+            message,
+        }))
+    }
+
+    #[test]
+    fn the_reason_of_an_init_comes_before_that_of_its_broker() {
+        let (init, broker) = (LaunchStep::Limits, LaunchStep::Start);
+        let cause = |init: Result<(), Error>, broker: Result<(), Error>| {
+            both(init, broker).unwrap_err().to_string()
+        };
+        let [of_init, of_broker] = [init, broker].map(|step| cause(failed(step), Ok(())));
+        assert_ne!(of_init, of_broker);
+        assert_eq!(cause(failed(init), failed(broker)), of_init);
+        assert_eq!(cause(Err(Error::LauncherGone), failed(broker)), of_broker);
+        assert_eq!(cause(Ok(()), failed(broker)), of_broker);
     }
 }

@@ -158,7 +158,22 @@ impl Slot {
         message: &T,
         fds: &[rustix::fd::BorrowedFd<'_>],
     ) -> Result<(), Error> {
-        channel::send(&self.socket, message, fds).map_err(|_| Error::LauncherGone)
+        match channel::send(&self.socket, message, fds) {
+            Err(error) if channel::is_closed(&error) => Err(self.reason_of_end()),
+            sent => sent.context("cannot send a request to the sandbox launcher"),
+        }
+    }
+
+    /// Why the broker has ended: it may have sent that before.
+    fn reason_of_end(&self) -> Error {
+        loop {
+            match self.receive() {
+                Ok((BrokerReply::Failed(failure), _)) => return failure.into(),
+                // A reply that nobody waited for.
+                Ok(_) => {}
+                Err(error) => return error,
+            }
+        }
     }
 
     fn receive(&self) -> Result<(BrokerReply, Vec<OwnedFd>), Error> {
@@ -176,5 +191,80 @@ impl Drop for Slot {
         // Both fail only if it has ended already.
         let _ = self.broker.kill();
         let _ = self.broker.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prowess_launcher::spec::Rlimits;
+    use prowess_launcher::{LaunchFailure, LaunchStep};
+
+    /// A slot whose broker is played by the test.
+    fn slot() -> (Slot, OwnedFd) {
+        // Before the sockets, of which it would have copies until it runs its program.
+        let broker = Command::new("/bin/true").spawn().unwrap();
+        let (socket, theirs) = channel::pair().unwrap();
+        let slot = Slot {
+            broker,
+            socket,
+            group: None,
+            limits: None,
+            class: None,
+            counters: Counters::default(),
+        };
+        (slot, theirs)
+    }
+
+    fn sandbox() -> SandboxSpec {
+        SandboxSpec {
+            outer_id: 1000,
+            tmp_bytes: 1,
+            tmp_inodes: 1,
+            rlimits: Rlimits::default(),
+            landlock: true,
+            warm: None,
+        }
+    }
+
+    fn failure() -> LaunchFailure {
+        LaunchFailure {
+            step: LaunchStep::Limits,
+            errno: Some(1),
+            message: "open files: Operation not permitted (os error 1)".into(),
+        }
+    }
+
+    #[test]
+    fn the_reason_of_a_broker_that_ends_without_reading_its_request_is_returned() {
+        for is_sent_first in [true, false] {
+            let (mut slot, theirs) = slot();
+            let limits = SandboxLimits::default();
+            if is_sent_first {
+                slot.request_init(&sandbox(), &limits).unwrap();
+            }
+            channel::send(&theirs, &BrokerReply::Ready, &[]).unwrap();
+            channel::send(&theirs, &BrokerReply::Failed(failure()), &[]).unwrap();
+            drop(theirs);
+            let ended = if is_sent_first {
+                slot.receive().unwrap();
+                slot.receive_pidfd().unwrap_err()
+            } else {
+                slot.request_init(&sandbox(), &limits).unwrap_err()
+            };
+            assert!(
+                matches!(&ended, Error::Launch(why) if *why == failure()),
+                "{ended}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_broker_that_ends_without_a_reason_is_gone() {
+        let (mut slot, theirs) = slot();
+        drop(theirs);
+        let requested = slot.request_init(&sandbox(), &SandboxLimits::default());
+        let ended = requested.unwrap_err();
+        assert!(matches!(ended, Error::LauncherGone), "{ended}");
     }
 }
