@@ -4,13 +4,20 @@
 
 use libfuzzer_sys::fuzz_target;
 use prowess_ranking::{
-    MAX_MENTIONS, MAX_QUERY_CHARS, MAX_QUERY_TERMS, SkillQuery, SkillTerms, SkillText, mentions,
-    rank,
+    MAX_MENTIONS, MAX_QUERY_CHARS, MAX_QUERY_TERMS, SkillQuery, SkillTerms, SkillText,
+    each_selected_term, mentions, rank,
 };
 
 fuzz_target!(|bytes: &[u8]| {
+    let selected = [("a", 0), ("ab", 1), ("skill", 2)];
+    let mut counts = [None; 3];
+    let lengths = each_selected_term(bytes, &selected, |number, found| {
+        counts[number] = Some(found)
+    });
     if let Ok(terms) = SkillTerms::decode(bytes) {
         assert_eq!(terms.encode(), bytes);
+        assert_eq!(lengths, Ok(terms.lengths()));
+        assert_eq!(counts, selected.map(|(term, _)| terms.get(term)));
     }
     let text = String::from_utf8_lossy(bytes);
     let terms = SkillTerms::new(&SkillText {

@@ -42,17 +42,20 @@ impl FieldNorms {
     }
 
     /// The weighted counts of a term.
+    ///
+    /// There is no branch: a processor weighs several fields and postings at once, and a field
+    /// without the term gives exactly 0.
+    #[inline]
     pub(crate) fn weigh(&self, counts: FieldCounts, lengths: FieldCounts) -> TermCounts {
+        let (counts, lengths) = (counts.numbers(), lengths.numbers());
         let mut weighed = [0.0; 4];
-        let rows = counts.numbers().into_iter().zip(lengths.numbers());
-        let settings = self.averages.iter().zip(WEIGHTS).zip(LENGTH_SHARES);
-        for (result, ((count, length), ((average, weight), share))) in
+        let rows = counts.iter().zip(&lengths).zip(&self.averages);
+        let settings = WEIGHTS.iter().zip(&LENGTH_SHARES);
+        for (result, (((count, length), average), (weight, share))) in
             weighed.iter_mut().zip(rows.zip(settings))
         {
-            if count > 0 {
-                let relative = 1.0 - share + share * f64::from(length) / average;
-                *result = weight * f64::from(count) / relative;
-            }
+            let relative = 1.0 - share + share * f64::from(*length) / average;
+            *result = weight * f64::from(*count) / relative;
         }
         let [name, description, headings, body] = weighed;
         let summary = name + description;
@@ -70,6 +73,7 @@ impl FieldNorms {
     }
 }
 
+#[inline]
 fn saturate(weighed: f64, saturation: f64) -> f64 {
     weighed / (weighed + saturation)
 }

@@ -4,6 +4,8 @@
 //! many bytes it shares with the one before and how many follow, both as varints, these
 //! bytes, and its counts. Each value has one form only: other bytes are refused.
 
+use std::cmp::Ordering;
+
 use crate::field::FieldCounts;
 use crate::limits::{MAX_FIELD_WORDS, MAX_TERM_BYTES};
 use crate::skill_terms::SkillTerms;
@@ -26,8 +28,7 @@ impl SkillTerms {
         write_varint(self.terms.len() as u64, &mut bytes);
         let mut previous = "";
         for (term, counts) in &self.terms {
-            let shared = previous.bytes().zip(term.bytes());
-            let shared = shared.take_while(|(a, b)| a == b).count();
+            let shared = common_bytes(previous.as_bytes(), term.as_bytes());
             write_varint(shared as u64, &mut bytes);
             write_varint((term.len() - shared) as u64, &mut bytes);
             bytes.extend(term.bytes().skip(shared));
@@ -53,12 +54,55 @@ impl SkillTerms {
 /// Terms before the place of an error have been accepted.
 pub fn each_encoded_term(
     bytes: &[u8],
-    accept: impl FnMut(&str, FieldCounts),
+    mut accept: impl FnMut(&str, FieldCounts),
 ) -> Result<FieldCounts, InvalidTerms> {
-    read_terms(bytes, accept).ok_or(InvalidTerms)
+    let lengths = read_terms(bytes, |term, _, counts| {
+        accept(std::str::from_utf8(term).ok()?, counts);
+        Some(())
+    });
+    lengths.ok_or(InvalidTerms)
 }
 
-fn read_terms(bytes: &[u8], mut accept: impl FnMut(&str, FieldCounts)) -> Option<FieldCounts> {
+/// As [`each_encoded_term`], for those of some terms that are encoded: `accept` gets the number
+/// of each. `selected` must be sorted; whether the other terms are text is not checked.
+pub fn each_selected_term(
+    bytes: &[u8],
+    selected: &[(&str, usize)],
+    mut accept: impl FnMut(usize, FieldCounts),
+) -> Result<FieldCounts, InvalidTerms> {
+    let mut selected = selected.iter();
+    let mut next = selected.next();
+    // How many bytes the next selected term shares with the encoded term before.
+    let mut common = 0;
+    let lengths = read_terms(bytes, |term, shared, counts| {
+        // What made the term before it come before the next selected one, this term has too.
+        if shared > common {
+            return Some(());
+        }
+        while let Some((chosen, number)) = next {
+            let chosen = chosen.as_bytes();
+            common = common_bytes(term, chosen);
+            match term.get(common..).cmp(&chosen.get(common..)) {
+                Ordering::Less => break,
+                Ordering::Equal => accept(*number, counts),
+                Ordering::Greater => {}
+            }
+            next = selected.next();
+        }
+        Some(())
+    });
+    lengths.ok_or(InvalidTerms)
+}
+
+fn common_bytes(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Calls `accept` with each term, how many bytes it shares with the one before, and its counts.
+fn read_terms(
+    bytes: &[u8],
+    mut accept: impl FnMut(&[u8], usize, FieldCounts) -> Option<()>,
+) -> Option<FieldCounts> {
     let (version, mut rest) = bytes.split_first()?;
     let mut lengths = [0; 4];
     for length in &mut lengths {
@@ -86,7 +130,7 @@ fn read_terms(bytes: &[u8], mut accept: impl FnMut(&str, FieldCounts)) -> Option
         if term.is_empty() || !counts.is_within(lengths) {
             return None;
         }
-        accept(std::str::from_utf8(&term).ok()?, counts);
+        accept(&term, shared, counts)?;
     }
     rest.is_empty().then_some(lengths)
 }
@@ -111,6 +155,24 @@ mod tests {
             for end in 0..bytes.len() {
                 prop_assert_eq!(SkillTerms::decode(bytes.get(..end).unwrap()), Err(InvalidTerms));
             }
+        }
+
+        #[test]
+        fn selected_terms_are_found_among_all(
+            body in "[ab]{1,6}( [ab]{1,6}){0,40}", selected in "[ab]{1,6}( [abc]{1,6}){0,20}",
+        ) {
+            let encoded = SkillTerms::new(&SkillText { body: &body, ..SkillText::default() });
+            let selected: std::collections::BTreeSet<_> = selected.split(' ').collect();
+            let selected: Vec<_> = selected.into_iter().zip(7usize..).collect();
+            let mut found = Vec::new();
+            let bytes = encoded.encode();
+            let lengths = each_selected_term(&bytes, &selected, |number, counts| {
+                found.push((number, counts));
+            });
+            prop_assert_eq!(lengths, Ok(encoded.lengths()));
+            let among = selected.iter();
+            let among = among.filter_map(|(term, number)| Some((*number, encoded.get(term)?)));
+            prop_assert_eq!(found, among.collect::<Vec<_>>());
         }
 
         #[test]

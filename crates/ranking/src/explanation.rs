@@ -1,7 +1,8 @@
 //! Why a skill was found: the words of the query that it has, and where.
 
+use crate::best::ScoredDocument;
 use crate::field::Field;
-use crate::scorer::{Posting, ScoredDocument, Scorer};
+use crate::scorer::{Posting, Scorer};
 use crate::triggers::is_trigger;
 
 /// A word of the query that a skill has.

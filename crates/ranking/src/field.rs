@@ -36,16 +36,19 @@ pub struct FieldCounts([u16; 4]);
 
 impl FieldCounts {
     /// From the numbers in the order of [`Field::ALL`].
+    #[inline]
     pub fn new(numbers: [u16; 4]) -> Self {
         Self(numbers)
     }
 
     /// The numbers in the order of [`Field::ALL`].
+    #[inline]
     pub fn numbers(self) -> [u16; 4] {
         self.0
     }
 
     /// The number of a field.
+    #[inline]
     pub fn get(self, field: Field) -> u16 {
         let [name, description, headings, body] = self.0;
         match field {
@@ -69,11 +72,14 @@ impl FieldCounts {
     }
 
     /// Whether no number exceeds the other's of the same field.
+    #[inline]
     pub(crate) fn is_within(self, other: Self) -> bool {
-        self.0
-            .iter()
-            .zip(other.0)
-            .all(|(mine, other)| *mine <= other)
+        let [name, description, headings, body] = self.0;
+        let [most_names, most_descriptions, most_headings, most_body] = other.0;
+        name <= most_names
+            && description <= most_descriptions
+            && headings <= most_headings
+            && body <= most_body
     }
 
     /// Adds one, up to the largest number there is.
@@ -116,34 +122,79 @@ impl FieldCounts {
     pub fn read(bytes: &mut &[u8]) -> Option<Self> {
         let (head, rest) = bytes.split_first()?;
         *bytes = rest;
-        let (present, mut short) = (head & 15, u16::from(head >> 4));
+        let (present, short) = (head & 15, head >> 4);
+        // The usual form, apart: reading postings takes most of the time of a search.
+        if present.is_power_of_two() && short > 0 {
+            let number = u64::from(short) << (16 * present.trailing_zeros());
+            return Some(Self::from_packed(number));
+        }
+        Self::read_fields(present, short, bytes)
+    }
+
+    /// The numbers of the fields in `present`. The first is `short`, or follows if that is 0.
+    #[inline(never)]
+    fn read_fields(mut present: u8, short: u8, bytes: &mut &[u8]) -> Option<Self> {
         if present == 0 {
             return None;
         }
-        let mut counts = Self::default();
-        // The usual form, apart: reading postings takes most of the time of a search.
-        if present.is_power_of_two() && short > 0 {
-            if let Some(number) = counts.0.get_mut(present.trailing_zeros() as usize) {
-                *number = short;
-            }
-            return Some(counts);
+        let shift = |present: u8| 16 * present.trailing_zeros();
+        // Each value has one form only.
+        let (mut packed, mut least) = (0, 16);
+        if short > 0 {
+            packed = u64::from(short) << shift(present);
+            least = 1;
+            present &= present - 1;
         }
-        for (bit, number) in counts.0.iter_mut().enumerate() {
-            if present & 1 << bit == 0 {
-                continue;
+        while present != 0 {
+            let number = u16::try_from(read_varint(bytes)?).ok()?;
+            if number < least {
+                return None;
             }
-            let is_first = present.trailing_zeros() == u32::try_from(bit).ok()?;
-            *number = if is_first && short > 0 {
-                std::mem::take(&mut short)
-            } else {
-                let number = u16::try_from(read_varint(bytes)?).ok()?;
-                // Each value has one form only.
-                if number < if is_first { 16 } else { 1 } {
-                    return None;
-                }
-                number
-            };
+            packed |= u64::from(number) << shift(present);
+            least = 1;
+            present &= present - 1;
         }
-        Some(counts)
+        Some(Self::from_packed(packed))
+    }
+
+    /// From 16 bits per field, the first lowest. Numbers that are put together in a register
+    /// need not be read back from memory.
+    #[inline]
+    fn from_packed(packed: u64) -> Self {
+        Self([0, 16, 32, 48].map(|shift: u32| (packed >> shift) as u16))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn number() -> impl Strategy<Value = u16> {
+        prop_oneof![Just(0), 1..20u16, any::<u16>()]
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_are_read_as_they_were_written(numbers in [number(), number(), number(), number()]) {
+            let counts = FieldCounts::new(numbers);
+            let mut bytes = Vec::new();
+            counts.write(&mut bytes);
+            let mut rest = bytes.as_slice();
+            let read = FieldCounts::read(&mut rest);
+            prop_assert_eq!(read, (!counts.is_zero()).then_some(counts));
+            prop_assert!(rest.is_empty());
+        }
+
+        #[test]
+        fn each_value_has_one_form(bytes in prop::collection::vec(any::<u8>(), 0..8)) {
+            let mut rest = bytes.as_slice();
+            if let Some(counts) = FieldCounts::read(&mut rest) {
+                let mut written = Vec::new();
+                counts.write(&mut written);
+                written.extend_from_slice(rest);
+                prop_assert_eq!(written, bytes);
+            }
+        }
     }
 }

@@ -7,7 +7,7 @@
 //! that stand out are found without words, and skills that words have found gain by a
 //! similarity that comes near. Otherwise the ranking is that by words.
 
-use crate::scorer::ScoredDocument;
+use crate::best::ScoredDocument;
 
 /// How little the first ranks differ; as in the ranking by words.
 const RANK_OFFSET: f64 = 10.0;

@@ -19,7 +19,7 @@
 //! | `stop_words`, `query` | the terms of a query |
 //! | `corpus` | number and lengths of all skills |
 //! | `bm25f` | the weight of a term in a skill |
-//! | `scorer` | ranks from posting lists |
+//! | `best`, `scorer` | the best documents of a ranking; ranks from posting lists |
 //! | `int8_vector`, `hybrid` | vectors, compared in memory; fusing them with the ranking by words |
 //! | `explanation` | which words of a query a skill has, and where |
 //! | `rank`, `rank_with_words` | ranks in memory, and with the words that match |
@@ -28,6 +28,7 @@
 //! | `mentions` | skills that a text names outright |
 
 mod aliases;
+mod best;
 mod bm25f;
 mod corpus;
 mod encoding;
@@ -53,8 +54,9 @@ mod terms;
 mod triggers;
 mod varint;
 
+pub use best::ScoredDocument;
 pub use corpus::CorpusStats;
-pub use encoding::{InvalidTerms, each_encoded_term};
+pub use encoding::{InvalidTerms, each_encoded_term, each_selected_term};
 pub use explanation::{Explainer, MatchedWord};
 pub use field::{Field, FieldCounts};
 pub use hybrid::{FusedDocument, SimilarDocument, fuse};
@@ -66,7 +68,7 @@ pub use posting_lists::PostingLists;
 pub use query::{QueryTerm, SkillQuery};
 pub use rank::rank;
 pub use rank_with_words::rank_with_words;
-pub use scorer::{Posting, ScoredDocument, Scorer};
+pub use scorer::{Posting, Scorer};
 pub use skill_terms::{SkillTerms, SkillText};
 pub use triggers::MAX_TRIGGERS;
 pub use varint::{read_varint, write_varint};

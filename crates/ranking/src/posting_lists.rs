@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
+use crate::best::ScoredDocument;
 use crate::corpus::CorpusStats;
 use crate::explanation::{Explainer, MatchedWord};
 use crate::query::SkillQuery;
-use crate::scorer::{Posting, ScoredDocument, Scorer};
+use crate::scorer::{Posting, Scorer};
 use crate::skill_terms::SkillTerms;
 
 /// All posting lists of some skills. A document's number is its place among them.

@@ -1,8 +1,9 @@
 //! Ranks skills in memory, without an index.
 
+use crate::best::ScoredDocument;
 use crate::corpus::CorpusStats;
 use crate::query::SkillQuery;
-use crate::scorer::{Posting, ScoredDocument, Scorer};
+use crate::scorer::{Posting, Scorer};
 use crate::skill_terms::SkillTerms;
 
 /// The best skills for a query, best first, none of them without any term of the query. A

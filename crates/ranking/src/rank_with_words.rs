@@ -1,10 +1,11 @@
 //! Ranks skills in memory, with the words that match.
 
+use crate::best::ScoredDocument;
 use crate::corpus::CorpusStats;
 use crate::explanation::{Explainer, MatchedWord};
 use crate::query::SkillQuery;
 use crate::rank::postings;
-use crate::scorer::{ScoredDocument, Scorer};
+use crate::scorer::Scorer;
 use crate::skill_terms::SkillTerms;
 
 /// As [`rank`](crate::rank), with the words of the query that each result has.

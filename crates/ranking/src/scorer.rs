@@ -8,6 +8,7 @@
 //! An index gives the postings of one term after the other; a few numbers per skill are
 //! stored, so memory does not depend on the number of postings.
 
+use crate::best::{BestDocuments, ScoredDocument, sort_best};
 use crate::bm25f::{FieldNorms, TermCounts};
 use crate::corpus::CorpusStats;
 use crate::field::{Field, FieldCounts};
@@ -17,8 +18,6 @@ use crate::triggers::is_trigger;
 
 /// Skills of each ranking that are fused.
 const FUSED_DEPTH: usize = 1_000;
-/// How little the first ranks differ.
-const RANK_OFFSET: f64 = 10.0;
 /// How much the ranking by name and description counts.
 const SUMMARY_RANKING_WEIGHT: f64 = 0.5;
 /// How much of the score by name and description is added to that by all fields.
@@ -35,15 +34,6 @@ pub struct Posting {
     pub counts: FieldCounts,
     /// How long the skill is.
     pub lengths: FieldCounts,
-}
-
-/// A ranked skill.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ScoredDocument {
-    /// The number of the skill in its index.
-    pub document: u32,
-    /// How well it matches; comparable within one search only.
-    pub score: f64,
 }
 
 /// What is summed up for one skill.
@@ -67,13 +57,21 @@ impl ScoreSums {
         NAME_SHARE * part.min(1.0) * self.name
     }
 
-    fn by_summary(&self) -> f64 {
-        self.summary + self.name_bonus()
+    /// The scores by all fields, and by name and description.
+    fn scores(&self) -> (f64, f64) {
+        let bonus = self.name_bonus();
+        let by_summary = self.summary + bonus;
+        (self.whole + bonus + SUMMARY_SHARE * by_summary, by_summary)
     }
+}
 
-    fn by_all_fields(&self) -> f64 {
-        self.whole + self.name_bonus() + SUMMARY_SHARE * self.by_summary()
-    }
+/// A posting of the current term.
+#[derive(Debug, Clone, Copy)]
+struct WeighedPosting {
+    document: u32,
+    in_name: bool,
+    name_words: u16,
+    counts: TermCounts,
 }
 
 /// The scores of all skills for a query.
@@ -85,7 +83,7 @@ pub struct Scorer<'a> {
     /// For each term of the query, its weight by its rarity in all fields.
     weights: Vec<f64>,
     /// The postings of the current term.
-    current: Vec<(Posting, TermCounts)>,
+    current: Vec<WeighedPosting>,
 }
 
 impl<'a> Scorer<'a> {
@@ -103,33 +101,52 @@ impl<'a> Scorer<'a> {
     /// Adds all postings of a term: one per document, in any order. Terms must be added in
     /// the order of the query, each once: sums of floating-point numbers depend on it.
     pub fn add_term(&mut self, term: usize, postings: impl Iterator<Item = Posting>) {
+        self.current.clear();
+        postings.for_each(|posting| self.push(posting));
+        self.finish_term(term);
+    }
+
+    /// Adds a posting of the term that [`finish_term`](Self::finish_term) is called with next.
+    #[inline]
+    pub fn push(&mut self, posting: Posting) {
+        self.current.push(WeighedPosting {
+            document: posting.document,
+            in_name: posting.counts.get(Field::Name) > 0,
+            name_words: posting.lengths.get(Field::Name),
+            counts: self.norms.weigh(posting.counts, posting.lengths),
+        });
+    }
+
+    /// Ends a term all of whose postings were pushed. As of [`add_term`](Self::add_term), the
+    /// order of terms is that of the query.
+    pub fn finish_term(&mut self, term: usize) {
         let Some(query_term) = self.query.terms().get(term) else {
+            self.current.clear();
             return;
         };
-        self.current.clear();
-        let mut in_summary = 0;
-        for posting in postings {
-            let counts = self.norms.weigh(posting.counts, posting.lengths);
-            in_summary += u64::from(counts.summary > 0.0);
-            self.current.push((posting, counts));
+        // Most phrases of a query are no trigger of any skill.
+        if self.current.is_empty() {
+            return;
         }
-        let whole_weight = query_term.weight * self.norms.rarity(self.current.len() as u64);
-        let summary_rarity = self.norms.rarity(in_summary);
+        let in_summary = self.current.iter();
+        let in_summary = in_summary.filter(|posting| posting.counts.summary > 0.0);
+        let summary_rarity = self.norms.rarity(in_summary.count() as u64);
         let summary_weight = query_term.weight * summary_rarity;
+        let whole_weight = query_term.weight * self.norms.rarity(self.current.len() as u64);
         let is_word = !is_pair(&query_term.term) && !is_trigger(&query_term.term);
         if let Some(weight) = self.weights.get_mut(term) {
             *weight = whole_weight;
         }
-        for (posting, counts) in &self.current {
+        for posting in self.current.drain(..) {
             let Some(sums) = self.sums.get_mut(posting.document as usize) else {
                 continue;
             };
-            sums.whole += whole_weight * counts.whole;
-            sums.summary += summary_weight * counts.summary;
-            if is_word && posting.counts.get(Field::Name) > 0 {
+            sums.whole += whole_weight * posting.counts.whole;
+            sums.summary += summary_weight * posting.counts.summary;
+            if is_word && posting.in_name {
                 sums.name += summary_rarity;
                 sums.name_terms = sums.name_terms.saturating_add(1);
-                sums.name_words = posting.lengths.get(Field::Name);
+                sums.name_words = posting.name_words;
             }
         }
     }
@@ -138,22 +155,30 @@ impl<'a> Scorer<'a> {
     /// equals, the lowest number first.
     pub fn top(&self, limit: usize) -> Vec<ScoredDocument> {
         let depth = FUSED_DEPTH.max(limit);
-        let whole = self.sums.iter().map(ScoreSums::by_all_fields);
-        let summary = self.sums.iter().map(ScoreSums::by_summary);
-        let mut ranks = reciprocal_ranks(whole, depth, 1.0);
-        ranks.extend(reciprocal_ranks(summary, depth, SUMMARY_RANKING_WEIGHT));
-        // Stable, so that the two parts of a sum are always in the same order.
-        ranks.sort_by_key(|scored| scored.document);
-        let mut fused: Vec<ScoredDocument> = Vec::with_capacity(ranks.len());
-        for next in ranks {
-            match fused.last_mut() {
-                Some(last) if last.document == next.document => last.score += next.score,
-                _ => fused.push(next),
+        let mut by_whole = BestDocuments::new(depth);
+        let mut by_summary = BestDocuments::new(depth);
+        for (document, sums) in (0..).zip(&self.sums) {
+            let (whole, summary) = sums.scores();
+            by_whole.add(document, whole);
+            by_summary.add(document, summary);
+        }
+        let mut fused = by_whole.into_reciprocal_ranks(1.0);
+        // For each document, the place after its own in `fused`; 0 if it is not there.
+        let mut places = vec![0u32; self.sums.len()];
+        for (place, scored) in (1..).zip(&fused) {
+            if let Some(own) = places.get_mut(scored.document as usize) {
+                *own = place;
             }
         }
-        fused.sort_unstable_by(compare);
-        fused.truncate(limit);
-        fused
+        for next in by_summary.into_reciprocal_ranks(SUMMARY_RANKING_WEIGHT) {
+            let place = places.get(next.document as usize).copied();
+            let place = place.and_then(|place| place.checked_sub(1));
+            match place.and_then(|place| fused.get_mut(place as usize)) {
+                Some(own) => own.score += next.score,
+                None => fused.push(next),
+            }
+        }
+        sort_best(fused, limit)
     }
 
     /// How much a posting adds to its document's score by all fields.
@@ -165,38 +190,4 @@ impl<'a> Scorer<'a> {
     pub(crate) fn query(&self) -> &'a SkillQuery {
         self.query
     }
-}
-
-fn compare(a: &ScoredDocument, b: &ScoredDocument) -> std::cmp::Ordering {
-    b.score
-        .total_cmp(&a.score)
-        .then(a.document.cmp(&b.document))
-}
-
-/// The best `depth` documents, each with `weight / (offset + rank)`. Equal scores share a
-/// rank.
-fn reciprocal_ranks(
-    scores: impl Iterator<Item = f64>,
-    depth: usize,
-    weight: f64,
-) -> Vec<ScoredDocument> {
-    let scored = (0..).zip(scores).filter(|(_, score)| *score > 0.0);
-    let mut best: Vec<_> = scored
-        .map(|(document, score)| ScoredDocument { document, score })
-        .collect();
-    if best.len() > depth {
-        best.select_nth_unstable_by(depth, compare);
-        best.truncate(depth);
-    }
-    best.sort_unstable_by(compare);
-    let mut rank = 0;
-    let mut previous = f64::INFINITY;
-    for (place, scored) in best.iter_mut().enumerate() {
-        if scored.score < previous {
-            previous = scored.score;
-            rank = place + 1;
-        }
-        scored.score = weight / (RANK_OFFSET + rank as f64);
-    }
-    best
 }

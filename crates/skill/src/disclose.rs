@@ -113,18 +113,28 @@ fn cap_text(text: &str, cap: usize, what: &str) -> CappedText {
 
 /// Folds blanks and removes characters without a glyph.
 fn to_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        let before = line.len();
+        if before > 0 {
+            line.push(' ');
+        }
+        let start = line.len();
+        line.extend(word.chars().filter(|c| is_visible(*c)));
+        if line.len() == start {
+            line.truncate(before);
+        }
+    }
+    line
+}
+
+fn is_visible(c: char) -> bool {
     use unicode_general_category::{GeneralCategory as G, get_general_category};
-    let visible = |c: &char| {
-        !matches!(
-            get_general_category(*c),
-            G::Control | G::Format | G::Unassigned | G::PrivateUse | G::Surrogate
-        )
-    };
-    let words = text
-        .split_whitespace()
-        .map(|word| word.chars().filter(visible).collect::<String>());
-    words
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
+    if c.is_ascii() {
+        return !c.is_ascii_control();
+    }
+    !matches!(
+        get_general_category(c),
+        G::Control | G::Format | G::Unassigned | G::PrivateUse | G::Surrogate
+    )
 }

@@ -1,6 +1,8 @@
 //! Shortens the description of a skill so that a model still reads when to use it. It must not
 //! know what a skill is.
 
+use memchr::memmem;
+
 /// How authors begin the part about when to use a skill, in lower case.
 const USAGE_PHRASES: [&str; 12] = [
     "use when",
@@ -49,7 +51,7 @@ pub(crate) fn find_usage(text: &str) -> Option<usize> {
     let lower = text.to_ascii_lowercase();
     USAGE_PHRASES
         .iter()
-        .filter_map(|phrase| lower.find(phrase))
+        .filter_map(|phrase| memmem::find(lower.as_bytes(), phrase.as_bytes()))
         .min()
 }
 

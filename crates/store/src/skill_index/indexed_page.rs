@@ -36,22 +36,14 @@ impl IndexedPage {
         self.bytes.capacity() + size_of::<u32>() * self.starts.capacity() + size_of::<Self>()
     }
 
-    /// Calls `accept` with each entry of a term: a list may be cut within a page.
-    pub(super) fn each_entry<'a>(
-        &'a self,
-        term: &str,
-        mut accept: impl FnMut(PageEntry<'a>) -> Result<()>,
-    ) -> Result<()> {
+    /// The entries of a term: a list may be cut within a page.
+    pub(super) fn entries_of(&self, term: &str) -> impl Iterator<Item = PageEntry<'_>> {
         let term = term.as_bytes();
         let is_before = |start: &u32| self.entry(*start).is_some_and(|entry| entry.term < term);
         let first = self.starts.partition_point(is_before);
-        for start in self.starts.iter().skip(first) {
-            match self.entry(*start) {
-                Some(entry) if entry.term == term => accept(entry)?,
-                _ => break,
-            }
-        }
-        Ok(())
+        let entries = self.starts.iter().skip(first);
+        let entries = entries.map_while(move |start| self.entry(*start));
+        entries.take_while(move |entry| entry.term == term)
     }
 
     /// The entry that begins at a place.
@@ -76,7 +68,7 @@ mod tests {
         #[test]
         fn no_bytes_make_reading_panic(bytes: Vec<u8>, term: String) {
             if let Ok(page) = IndexedPage::new(bytes) {
-                let _ = page.each_entry(&term, |_| Ok(()));
+                let _ = page.entries_of(&term).count();
             }
         }
     }

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use prowess_ranking::{
-    Explainer, FusedDocument, Int8Vector, MAX_QUERY_CHARS, MatchedWord, Posting, ScoredDocument,
-    Scorer, SkillQuery, fuse,
+    Explainer, FusedDocument, Int8Vector, MAX_QUERY_CHARS, MatchedWord, ScoredDocument, Scorer,
+    SkillQuery, fuse,
 };
 
-use super::block_rows::page_key;
 use super::limits::INLINE_RANKING_BYTES;
-use super::posting::{PostingReader, malformed_page};
-use super::snapshot::{IndexPages, IndexSnapshot};
+use super::posting::malformed_page;
+use super::query_pages::QueryPages;
+use super::snapshot::IndexSnapshot;
+use super::term_lists::TermLists;
 use crate::Store;
 use crate::error::{Error, Result};
 use crate::skill_vectors::{QueryVector, TenantVectors};
@@ -84,11 +85,10 @@ impl Store {
             let Some(snapshot) = self.index_snapshot(tenant, &query).await? else {
                 continue;
             };
-            let Some(pages) = self.index_pages(&snapshot, &query).await? else {
+            let Some(pages) = self.query_pages(&snapshot, &query).await? else {
                 continue;
             };
-            let bytes: usize = pages.values().map(|page| page.len()).sum();
-            let bytes = bytes + compared.as_ref().map_or(0, |(_, all)| all.memory());
+            let bytes = pages.bytes() + compared.as_ref().map_or(0, |(_, all)| all.memory());
             let rank = move || {
                 let compared = compared.as_ref();
                 rank(&query, &snapshot, &pages, compared, limit, explanation)
@@ -110,27 +110,21 @@ type ComparedVectors = (Int8Vector, Arc<TenantVectors>);
 fn rank(
     query: &SkillQuery,
     snapshot: &IndexSnapshot,
-    pages: &IndexPages,
+    pages: &QueryPages,
     compared: Option<&ComparedVectors>,
     limit: usize,
     explanation: Explanation,
 ) -> Result<Vec<RankedDocument>> {
     let mut scorer = Scorer::new(query, &snapshot.stats, snapshot.places());
-    let mut postings = Vec::new();
-    for (at, query_term) in query.terms().iter().enumerate() {
-        collect_postings(
-            snapshot,
-            pages,
-            (at, &query_term.term),
-            &mut postings,
-            |_| true,
-        )?;
-        scorer.add_term(at, postings.drain(..));
+    let lists = TermLists::find(query, snapshot, pages);
+    for at in 0..query.terms().len() {
+        lists.each_posting(at, |_| true, |posting| scorer.push(posting))?;
+        scorer.finish_term(at);
     }
     let best = best_documents(&scorer, snapshot, compared, limit);
     let mut matched = match explanation {
         Explanation::None => Vec::new(),
-        Explanation::MatchedWords => explain(query, snapshot, pages, &scorer, &best)?,
+        Explanation::MatchedWords => explain(query, snapshot, &lists, &scorer, &best)?,
     }
     .into_iter();
     let numbers = best.iter().map(|scored| {
@@ -173,7 +167,7 @@ fn live_numbers(snapshot: &IndexSnapshot) -> impl Iterator<Item = (u32, i64)> {
 fn explain(
     query: &SkillQuery,
     snapshot: &IndexSnapshot,
-    pages: &IndexPages,
+    lists: &TermLists<'_>,
     scorer: &Scorer<'_>,
     best: &[FusedDocument],
 ) -> Result<Vec<Vec<MatchedWord>>> {
@@ -193,67 +187,11 @@ fn explain(
     let is_selected = |place: u32| selected.get(place as usize).copied().unwrap_or_default();
     let mut explainer = Explainer::new(scorer, &best);
     let mut postings = Vec::new();
-    for (at, query_term) in query.terms().iter().enumerate() {
-        collect_postings(
-            snapshot,
-            pages,
-            (at, &query_term.term),
-            &mut postings,
-            is_selected,
-        )?;
+    for at in 0..query.terms().len() {
+        lists.each_posting(at, is_selected, |posting| postings.push(posting))?;
         explainer.add_term(at, postings.drain(..));
     }
     Ok(explainer.finish())
-}
-
-/// Appends the postings of a term of live and selected documents, in order of their places.
-fn collect_postings(
-    snapshot: &IndexSnapshot,
-    pages: &IndexPages,
-    (at, term): (usize, &str),
-    postings: &mut Vec<Posting>,
-    is_selected: impl Fn(u32) -> bool,
-) -> Result<()> {
-    let mut first = 0u32;
-    for block in &snapshot.blocks {
-        let lengths = &block.documents.lengths;
-        for page in block.documents.directory.pages_of(term) {
-            // Absent if the term is too frequent for a query with so many terms.
-            let Some(page) = pages.get(&page_key(block.id, page)) else {
-                continue;
-            };
-            page.each_entry(term, |entry| {
-                let mut reader = PostingReader::new(entry.list);
-                while let Some(found) = reader.read()? {
-                    let document = first.saturating_add(found.place);
-                    if block.dead.contains(found.place) || !is_selected(document) {
-                        continue;
-                    }
-                    let lengths = lengths.get(found.place as usize);
-                    postings.push(Posting {
-                        document,
-                        counts: found.counts,
-                        lengths: *lengths.ok_or_else(malformed_page)?,
-                    });
-                }
-                Ok(())
-            })?;
-        }
-        first = first.saturating_add(u32::try_from(lengths.len()).unwrap_or(u32::MAX));
-    }
-    for (document, recent) in (first..).zip(&snapshot.recent) {
-        let counts = recent.terms.iter().find(|(place, _)| *place == at);
-        if let Some((_, counts)) = counts
-            && is_selected(document)
-        {
-            postings.push(Posting {
-                document,
-                counts: *counts,
-                lengths: recent.lengths,
-            });
-        }
-    }
-    Ok(())
 }
 
 /// The number of the document at a place.

@@ -35,7 +35,8 @@
 //! | `write` | adding and removing a document, in the transaction of an upload or a deletion |
 //! | `seal` | packing recent documents into a block |
 //! | `merge_plan`, `merge`, `page_cursor`, `merge_queue` | which blocks to merge; merging them; reading them in order of terms; when |
-//! | `snapshot`, `lookup` | what a query reads; the ranking of a query |
+//! | `snapshot`, `query_pages`, `term_lists` | what a query reads: blocks and recent documents; pages; posting lists |
+//! | `lookup` | the ranking of a query |
 //! | `backfill` | indexing what an earlier release has stored |
 
 mod backfill;
@@ -55,8 +56,10 @@ mod page;
 mod page_cache;
 mod page_cursor;
 mod posting;
+mod query_pages;
 mod seal;
 mod snapshot;
+mod term_lists;
 mod write;
 
 pub(crate) use block::BlockCache;
@@ -64,5 +67,5 @@ pub(crate) use document_terms::{row_terms, version_terms, when_to_use};
 pub(crate) use lookup::{Explanation, RankedDocument, check_query};
 pub(crate) use merge_queue::MergeQueue;
 pub(crate) use page_cache::PageCache;
-pub(crate) use snapshot::number_list;
+pub(crate) use query_pages::number_list;
 pub(crate) use write::{IndexChange, add_document, remove_document};

@@ -13,7 +13,8 @@ use prowess_skill::{LoadOptions, Skill};
 use prowess_testkit::postgres::TestPostgres;
 
 use super::document_terms::version_terms;
-use super::snapshot::{select_documents, select_pages, select_snapshot};
+use super::query_pages::select_pages;
+use super::snapshot::{select_documents, select_snapshot};
 use crate::db::{Sql, crash};
 use crate::skills::query_plan::assert_no_table_is_scanned;
 use crate::{
@@ -334,10 +335,9 @@ fn blocks_are_merged_and_what_is_merged_is_removed_later() {
 #[test]
 fn a_query_reads_its_blocks_and_pages_by_key() {
     let tenant = TenantId::default_tenant();
-    let keys = [1, 2].into_iter().collect();
     assert_no_table_is_scanned([
         select_snapshot(&tenant),
         select_documents(&[1, 2]),
-        select_pages(Database::Sqlite, &keys),
+        select_pages(Database::Sqlite, &[1, 2]),
     ]);
 }

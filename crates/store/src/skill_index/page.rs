@@ -84,8 +84,18 @@ impl PageDirectory {
 
     /// The pages that may have a term.
     pub(super) fn pages_of(&self, term: &str) -> Range<usize> {
-        let first = self.partition_point(|first| first < term.as_bytes());
-        let end = self.partition_point(|first| first <= term.as_bytes());
+        let term = term.as_bytes();
+        // Triggers sort before all words: most blocks have none.
+        if term < self.term(0) {
+            return 0..0;
+        }
+        let end = self.partition_point(|first| first <= term);
+        let mut first = end;
+        while let Some(before) = first.checked_sub(1)
+            && self.term(before) == term
+        {
+            first = before;
+        }
         first.saturating_sub(1)..end
     }
 
@@ -173,23 +183,22 @@ impl PageWriter {
 mod tests {
     use super::*;
     use crate::skill_index::indexed_page::IndexedPage;
-    use crate::skill_index::posting::PostingReader;
+    use crate::skill_index::posting::each_posting;
     use prowess_ranking::FieldCounts;
 
     fn postings_of(pages: &[Vec<u8>], directory: &PageDirectory, term: &str) -> Vec<u32> {
         let mut places = Vec::new();
         for page in &pages[directory.pages_of(term)] {
             let page = IndexedPage::new(page.clone()).unwrap();
-            let read = page.each_entry(term, |entry| {
+            for entry in page.entries_of(term) {
                 let before = places.len();
-                let mut reader = PostingReader::new(entry.list);
-                while let Some(posting) = reader.read()? {
+                let read = each_posting(entry.list, |posting| {
                     places.push(posting.place);
-                }
+                    Some(())
+                });
+                read.unwrap();
                 assert_eq!(places.len() - before, entry.documents as usize);
-                Ok(())
-            });
-            read.unwrap();
+            }
         }
         places
     }

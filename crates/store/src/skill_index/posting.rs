@@ -49,18 +49,31 @@ impl<'a> PostingReader<'a> {
         if self.bytes.is_empty() {
             return Ok(None);
         }
-        let posting = self.read_bytes().ok_or_else(malformed_page)?;
-        self.next = posting.place.saturating_add(1);
-        Ok(Some(posting))
+        self.read_bytes().map(Some).ok_or_else(malformed_page)
     }
 
+    #[inline]
     fn read_bytes(&mut self) -> Option<PlacedCounts> {
         let distance = u32::try_from(read_varint(&mut self.bytes)?).ok()?;
-        Some(PlacedCounts {
-            place: self.next.checked_add(distance)?,
-            counts: FieldCounts::read(&mut self.bytes)?,
-        })
+        let place = self.next.checked_add(distance)?;
+        self.next = place.saturating_add(1);
+        let counts = FieldCounts::read(&mut self.bytes)?;
+        Some(PlacedCounts { place, counts })
     }
+}
+
+/// Calls `accept` with each posting of a list; it returns `None` for one that cannot be.
+#[inline]
+pub(super) fn each_posting(
+    list: &[u8],
+    mut accept: impl FnMut(PlacedCounts) -> Option<()>,
+) -> Result<()> {
+    let mut reader = PostingReader::new(list);
+    while !reader.bytes.is_empty() {
+        let accepted = reader.read_bytes().and_then(&mut accept);
+        accepted.ok_or_else(malformed_page)?;
+    }
+    Ok(())
 }
 
 /// A page that this program has not written.

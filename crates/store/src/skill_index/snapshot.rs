@@ -1,19 +1,14 @@
-//! What a query reads: the blocks and recent documents of a tenant at one moment, and the
-//! pages of some terms.
+//! What a query reads first: the blocks and recent documents of a tenant at one moment.
 
-use std::collections::{BTreeSet, HashMap};
-use std::fmt::Write as _;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use prowess_ranking::{CorpusStats, FieldCounts, SkillQuery, each_encoded_term};
+use prowess_ranking::{CorpusStats, FieldCounts, SkillQuery, each_selected_term};
 
 use super::block::BlockDocuments;
-use super::block_rows::page_key;
 use super::dead::DeadSet;
-use super::indexed_page::IndexedPage;
-use super::limits::MAX_QUERY_PAGES;
 use crate::Store;
-use crate::db::{Database, Sql};
+use crate::db::Sql;
 use crate::error::{Error, Result};
 use crate::tenant::TenantId;
 
@@ -40,9 +35,6 @@ pub(super) struct RecentMatch {
     /// The place of the term in the query, and its counts.
     pub(super) terms: Vec<(usize, FieldCounts)>,
 }
-
-/// Pages by key.
-pub(super) type IndexPages = HashMap<i64, Arc<IndexedPage>>;
 
 impl IndexSnapshot {
     /// The documents' places run through all blocks and recent documents.
@@ -125,35 +117,6 @@ impl Store {
         }
         Ok(ids.iter().map(|id| found.get(id).cloned()).collect())
     }
-
-    /// The pages that may have the terms of a query. `None` if one was removed.
-    pub(super) async fn index_pages(
-        &self,
-        snapshot: &IndexSnapshot,
-        query: &SkillQuery,
-    ) -> Result<Option<IndexPages>> {
-        let keys = needed_pages(snapshot, query);
-        let cache = &self.page_cache().0;
-        let mut pages = IndexPages::with_capacity(keys.len());
-        let mut missing = BTreeSet::new();
-        for key in &keys {
-            match cache.get(key).await {
-                Some(page) => drop(pages.insert(*key, page)),
-                None => drop(missing.insert(*key)),
-            }
-        }
-        if missing.is_empty() {
-            return Ok(Some(pages));
-        }
-        let sql = select_pages(self.db().database(), &missing);
-        for row in self.db().fetch_all(sql).await? {
-            let content = row.optional_bytes("content")?.unwrap_or_default();
-            let (key, page) = (row.int("key")?, Arc::new(IndexedPage::new(content)?));
-            cache.insert(key, Arc::clone(&page)).await;
-            pages.insert(key, page);
-        }
-        Ok((pages.len() == keys.len()).then_some(pages))
-    }
 }
 
 /// Blocks and recent documents in one statement: what a transaction moves from one to the
@@ -174,58 +137,6 @@ pub(super) fn select_documents(ids: &[i64]) -> Sql {
         .push_list(ids.iter().copied())
 }
 
-/// One value for all keys, so that the statement is prepared once.
-pub(super) fn select_pages(database: Database, keys: &BTreeSet<i64>) -> Sql {
-    match database {
-        Database::Sqlite => Sql::new(
-            "SELECT key, content FROM skill_pages
-             WHERE key IN (SELECT value FROM json_each($1))",
-        ),
-        Database::Postgres => {
-            Sql::new("SELECT key, content FROM skill_pages WHERE key = ANY($1::bigint[])")
-        }
-    }
-    .bind(number_list(database, keys.iter().copied()))
-}
-
-/// Numbers as the text of a list.
-pub(crate) fn number_list(database: Database, numbers: impl Iterator<Item = i64>) -> String {
-    let (open, close) = match database {
-        Database::Sqlite => ('[', ']'),
-        Database::Postgres => ('{', '}'),
-    };
-    let mut text = String::from(open);
-    for (at, number) in numbers.enumerate() {
-        let comma = if at == 0 { "" } else { "," };
-        let _ = write!(text, "{comma}{number}");
-    }
-    text.push(close);
-    text
-}
-
-/// The keys of the pages of a query's terms, without those of the most frequent terms if
-/// there are too many.
-fn needed_pages(snapshot: &IndexSnapshot, query: &SkillQuery) -> BTreeSet<i64> {
-    let mut by_term: Vec<Vec<i64>> = Vec::new();
-    for query_term in query.terms() {
-        let pages = snapshot.blocks.iter().flat_map(|block| {
-            let pages = block.documents.directory.pages_of(&query_term.term);
-            pages.map(|page| page_key(block.id, page))
-        });
-        by_term.push(pages.collect());
-    }
-    // The sort is stable, so of terms with equally many pages the first ones stay.
-    by_term.sort_by_key(Vec::len);
-    let mut keys = BTreeSet::new();
-    for pages in by_term {
-        if keys.len() + pages.len() > MAX_QUERY_PAGES {
-            break;
-        }
-        keys.extend(pages);
-    }
-    keys
-}
-
 /// The terms of a query with their places, sorted.
 fn sorted_terms(query: &SkillQuery) -> Vec<(&str, usize)> {
     let terms = query.terms().iter().map(|term| term.term.as_str());
@@ -236,13 +147,7 @@ fn sorted_terms(query: &SkillQuery) -> Vec<(&str, usize)> {
 
 fn match_recent(number: i64, content: &[u8], terms: &[(&str, usize)]) -> Result<RecentMatch> {
     let mut found = Vec::new();
-    let mut rest = terms.iter().peekable();
-    let lengths = each_encoded_term(content, |term, counts| {
-        while rest.next_if(|(query_term, _)| *query_term < term).is_some() {}
-        if let Some((_, place)) = rest.next_if(|(query_term, _)| *query_term == term) {
-            found.push((*place, counts));
-        }
-    });
+    let lengths = each_selected_term(content, terms, |place, counts| found.push((place, counts)));
     let lengths = lengths.map_err(|error| Error::MalformedRow {
         table: "skill_documents",
         reason: error.to_string(),

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use prowess_skill::disclose::{ROUTED_LINE_BYTES, catalogue_line};
 use prowess_store::{MatchedWord, RoutedSkill};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::app::App;
 use crate::auth::{Permission, Principal};
@@ -20,7 +20,7 @@ pub(crate) async fn search_ranked(
     State(app): State<App>,
     principal: Principal,
     query: Query,
-) -> Result<Json<Value>, HttpError> {
+) -> Result<Json<SkillMatches>, HttpError> {
     principal.require(Permission::ReadSkills)?;
     let limit = page::parse_filled_limit(&query)?;
     let task = query.all("query").next().unwrap_or_default();
@@ -29,11 +29,51 @@ pub(crate) async fn search_ranked(
         .search_skills(&principal.tenant, task, limit as usize)
         .await?;
     let budget = app.settings().runs.catalogue_tokens * BYTES_PER_TOKEN;
-    Ok(Json(render(&routed, budget)))
+    Ok(Json(render(routed, budget)))
 }
 
-fn render(routed: &[RoutedSkill], budget: usize) -> Value {
+/// The response. It is written as it is: to build a value of the same content first takes longer
+/// than to write it.
+#[derive(Serialize)]
+pub(crate) struct SkillMatches {
+    data: Vec<SkillMatch>,
+    catalogue: MatchesInCatalogue,
+    vectors: bool,
+}
+
+#[derive(Serialize)]
+struct SkillMatch {
+    #[serde(rename = "type")]
+    object: &'static str,
+    rank: usize,
+    score: f64,
+    similarity: Option<f64>,
+    skill_id: String,
+    version_id: String,
+    name: String,
+    description: String,
+    matched: Vec<MatchedFields>,
+    catalogue_bytes: usize,
+    in_catalogue: bool,
+}
+
+#[derive(Serialize)]
+struct MatchesInCatalogue {
+    skills: usize,
+    bytes: usize,
+    limit_bytes: usize,
+}
+
+/// A word of a query, and where a skill has it.
+#[derive(Serialize)]
+pub(super) struct MatchedFields {
+    word: String,
+    fields: Vec<&'static str>,
+}
+
+fn render(routed: Vec<RoutedSkill>, budget: usize) -> SkillMatches {
     let (mut bytes, mut skills, mut is_full) = (0, 0, false);
+    let vectors = routed.iter().any(|skill| skill.similarity.is_some());
     let mut data = Vec::with_capacity(routed.len());
     for (rank, skill) in (1..).zip(routed) {
         let when = skill.when_to_use.as_deref();
@@ -44,23 +84,30 @@ fn render(routed: &[RoutedSkill], budget: usize) -> Value {
             bytes += line_bytes;
             skills += 1;
         }
-        data.push(json!({
-            "type": "skill_match",
-            "rank": rank,
-            "score": skill.score,
-            "similarity": skill.similarity.map(rounded),
-            "skill_id": skill.skill_id,
-            "version_id": skill.version_id,
-            "name": skill.name,
-            "description": skill.description,
-            "matched": skill.matched.iter().map(matched).collect::<Vec<_>>(),
-            "catalogue_bytes": line_bytes,
-            "in_catalogue": !is_full,
-        }));
+        data.push(SkillMatch {
+            object: "skill_match",
+            rank,
+            score: skill.score,
+            similarity: skill.similarity.map(rounded),
+            skill_id: skill.skill_id,
+            version_id: skill.version_id,
+            name: skill.name,
+            description: skill.description,
+            matched: skill.matched.iter().map(matched).collect(),
+            catalogue_bytes: line_bytes,
+            in_catalogue: !is_full,
+        });
     }
-    let catalogue = json!({ "skills": skills, "bytes": bytes, "limit_bytes": budget });
-    let vectors = routed.iter().any(|skill| skill.similarity.is_some());
-    json!({ "data": data, "catalogue": catalogue, "vectors": vectors })
+    let limit_bytes = budget;
+    SkillMatches {
+        data,
+        catalogue: MatchesInCatalogue {
+            skills,
+            bytes,
+            limit_bytes,
+        },
+        vectors,
+    }
 }
 
 /// Vectors are compared to two or three digits.
@@ -68,7 +115,10 @@ fn rounded(similarity: f32) -> f64 {
     (f64::from(similarity) * 1_000.0).round() / 1_000.0
 }
 
-/// A word of a query, and where a skill has it.
-pub(super) fn matched(word: &MatchedWord) -> Value {
-    json!({ "word": word.word, "fields": word.places() })
+/// As it is in the response.
+pub(super) fn matched(word: &MatchedWord) -> MatchedFields {
+    MatchedFields {
+        word: word.word.clone(),
+        fields: word.places(),
+    }
 }
