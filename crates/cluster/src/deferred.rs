@@ -116,6 +116,12 @@ impl DeferredContainers {
         });
     }
 
+    /// The step that was resumed is stored: no gateway before this one has sent the commands that
+    /// follow.
+    pub(crate) fn step_stored(&self, owner: &str, id: &str) {
+        self.with(owner, id, |state| state.is_resumed = false);
+    }
+
     /// These files are stored now. Returns the same as a set, if nothing has changed since.
     pub(crate) fn committed(
         &self,
@@ -125,7 +131,6 @@ impl DeferredContainers {
     ) -> Option<Arc<FileSet>> {
         let mut stored = None;
         self.with(owner, id, |state| {
-            state.is_resumed = false;
             let Some(current) = &state.files else {
                 return;
             };
@@ -235,8 +240,10 @@ mod tests {
         all.set_files("o", "c", files(&["a", "b"]), contents(&["b"]));
         assert!(all.committed("o", "c", &earlier).is_none());
         let state = all.state("o", "c").unwrap();
-        assert!(!state.is_resumed);
         assert_eq!(state.contents.len(), 1);
+        assert!(state.is_resumed);
+        all.step_stored("o", "c");
+        assert!(!all.state("o", "c").unwrap().is_resumed);
         let stored = all.committed("o", "c", &files(&["a", "b"]).snapshot());
         assert_eq!(stored.unwrap().list().len(), 2);
         let state = all.state("o", "c").unwrap();

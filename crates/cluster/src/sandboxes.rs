@@ -209,6 +209,14 @@ impl Sandboxes for ClusterSandboxes {
         }
     }
 
+    fn step_stored(&self, owner: &str, id: &str) {
+        self.containers.deferred.step_stored(owner, id);
+    }
+
+    fn keeps_commands(&self) -> bool {
+        true
+    }
+
     fn leave_commands(&self) {
         self.dispatcher
             .link

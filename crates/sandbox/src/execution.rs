@@ -33,6 +33,8 @@ pub struct Execution {
     pub id: Option<CommandId>,
     /// The run it belongs to, for traces.
     pub run: Option<String>,
+    /// Its span, as a W3C trace context, for the host that runs it.
+    pub traceparent: Option<String>,
 }
 
 /// The three forms of a command.
@@ -186,6 +188,9 @@ pub struct ExecutionReport {
     pub connections: Vec<EgressConnection>,
     /// The isolation of the sandbox.
     pub level: Grade,
+    /// The worker that ran it; `None` if this process did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
 }
 
 /// The retained part of a stream.

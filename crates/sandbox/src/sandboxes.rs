@@ -210,8 +210,18 @@ pub trait Sandboxes: fmt::Debug + Send + Sync + 'static {
     /// generation. Where files are kept on this host this has no effect.
     fn changes_committed(&self, owner: &str, id: &str, generation: i64, files: &Arc<Snapshot>);
 
+    /// A step of the run that defers the container's changes is stored: whoever resumes the run
+    /// from now on begins after it. Where files are kept on this host this has no effect.
+    fn step_stored(&self, _owner: &str, _id: &str) {}
+
+    /// Whether a command goes on when the server that sent it has ended, and the next server
+    /// finds it by its id and its container.
+    fn keeps_commands(&self) -> bool {
+        false
+    }
+
     /// Commands whose futures are dropped from now on go on, instead of being killed: another
-    /// server continues their runs, and gets their results. Where commands run on this host this
-    /// has no effect.
+    /// server continues their runs, and gets their results. Containers whose changes are deferred
+    /// begin no further commands. Where commands run on this host this has no effect.
     fn leave_commands(&self) {}
 }

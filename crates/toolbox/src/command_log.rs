@@ -1,5 +1,5 @@
-//! Which commands a call ran in its sandbox, for whoever observes the call. Must not know what
-//! is done with it.
+//! Which commands a call ran in its sandbox, for whoever observes the call; each with a span of
+//! its own in the trace of the call. Must not know what is done with it.
 //!
 //! The calls of one turn share a workspace and run at the same time, so the list belongs to the
 //! task that polls a call, not to the workspace.
@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime};
 
-use prowess_sandbox::{CommandOutcome, ExecutionReport};
+use prowess_sandbox::{CommandOutcome, Execution, ExecutionReport};
 
 use crate::error::ToolboxError;
 
@@ -15,7 +15,14 @@ use crate::error::ToolboxError;
 const MAX_COMMANDS: usize = 64;
 
 tokio::task_local! {
-    static COMMANDS: RefCell<Vec<CommandRun>>;
+    static CALL: CallLog;
+}
+
+/// What is known of the call that this task polls.
+struct CallLog {
+    /// A span of the trace that the call is part of.
+    traceparent: Option<String>,
+    commands: RefCell<Vec<CommandRun>>,
 }
 
 /// A command that a call ran.
@@ -29,15 +36,29 @@ pub struct CommandRun {
     pub waited: Duration,
     /// How it ended; `None` if it was not run, or not to its end.
     pub outcome: Option<CommandOutcome>,
+    /// The id of its span, if the call is part of a trace.
+    pub span: Option<String>,
+    /// The run that it belongs to.
+    pub run: Option<String>,
+    /// The worker that ran it; `None` if this process did.
+    pub worker: Option<String>,
 }
 
-/// Waits for a call, and lists the commands that it ran.
-pub async fn observe_commands<F: Future>(call: F) -> (F::Output, Vec<CommandRun>) {
+/// Waits for a call, and lists the commands that it ran. With the `traceparent` of a span, they
+/// are spans of the same trace.
+pub async fn observe_commands<F: Future>(
+    traceparent: Option<&str>,
+    call: F,
+) -> (F::Output, Vec<CommandRun>) {
     let observed = async {
         let output = call.await;
-        (output, COMMANDS.with(RefCell::take))
+        (output, CALL.with(|call| call.commands.take()))
     };
-    COMMANDS.scope(RefCell::default(), observed).await
+    let log = CallLog {
+        traceparent: traceparent.map(str::to_owned),
+        commands: RefCell::default(),
+    };
+    CALL.scope(log, observed).await
 }
 
 /// A command that has been requested; it is listed when this is dropped.
@@ -45,22 +66,48 @@ pub(crate) struct RequestedCommand {
     requested: Instant,
     started_at: SystemTime,
     ran: Option<(CommandOutcome, Duration)>,
+    span: Option<String>,
+    run: Option<String>,
+    worker: Option<String>,
 }
 
 impl RequestedCommand {
-    pub(crate) fn begin() -> Self {
+    /// Gives the command a span of its own, also if it is the same command again.
+    pub(crate) fn begin(execution: &mut Execution) -> Self {
+        let span = CALL.try_with(|call| new_span(call.traceparent.as_deref()?));
+        let (span, traceparent) = span.ok().flatten().unzip();
+        execution.traceparent = traceparent;
         RequestedCommand {
             requested: Instant::now(),
             started_at: SystemTime::now(),
             ran: None,
+            span,
+            run: execution.run.clone(),
+            worker: None,
         }
     }
 
     /// It has ended, or could not be run.
     pub(crate) fn end(mut self, report: &Result<ExecutionReport, ToolboxError>) {
-        let report = report.as_ref().ok();
-        self.ran = report.map(|report| (report.outcome, report.elapsed));
+        if let Ok(report) = report {
+            self.ran = Some((report.outcome, report.elapsed));
+            self.worker.clone_from(&report.worker);
+        }
     }
+}
+
+/// The id of a new span in the trace of another, and its own `traceparent`. None if that of the
+/// other is malformed.
+fn new_span(parent: &str) -> Option<(String, String)> {
+    let [version, trace, _, flags] = parent.split('-').collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).ok()?;
+    // An id of zeros is invalid.
+    let span = format!("{:016x}", u64::from_le_bytes(bytes).max(1));
+    let traceparent = format!("{version}-{trace}-{span}-{flags}");
+    Some((span, traceparent))
 }
 
 impl Drop for RequestedCommand {
@@ -74,10 +121,13 @@ impl Drop for RequestedCommand {
                 None => duration,
             },
             outcome: self.ran.map(|(outcome, _)| outcome),
+            span: self.span.take(),
+            run: self.run.take(),
+            worker: self.worker.take(),
         };
         // Nobody observes most calls.
-        let _ = COMMANDS.try_with(|commands| {
-            let mut commands = commands.borrow_mut();
+        let _ = CALL.try_with(|call| {
+            let mut commands = call.commands.borrow_mut();
             if commands.len() < MAX_COMMANDS {
                 commands.push(command);
             }
@@ -89,13 +139,40 @@ impl Drop for RequestedCommand {
 mod tests {
     use super::*;
 
+    const PARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+    #[tokio::test]
+    async fn each_command_has_a_span_of_its_own_in_the_trace_of_its_call() {
+        let twice = async {
+            let mut execution = Execution::default();
+            drop(RequestedCommand::begin(&mut execution));
+            let first = execution.traceparent.clone();
+            drop(RequestedCommand::begin(&mut execution));
+            [first, execution.traceparent]
+        };
+        let (sent, commands) = observe_commands(Some(PARENT), twice).await;
+        let trace = PARENT.split("-b7ad").next().unwrap();
+        for (sent, command) in sent.into_iter().zip(&commands) {
+            let span = command.span.clone().unwrap();
+            assert_eq!(sent.unwrap(), format!("{trace}-{span}-01"));
+        }
+        assert_ne!(commands[0].span, commands[1].span);
+        for none in [None, Some("not-a-trace")] {
+            let mut execution = Execution::default();
+            let call = async { drop(RequestedCommand::begin(&mut execution)) };
+            let ((), commands) = observe_commands(none, call).await;
+            assert_eq!((&commands[0].span, execution.traceparent), (&None, None));
+        }
+    }
+
     #[tokio::test]
     async fn concurrent_calls_list_their_own_commands() {
+        let begin = || drop(RequestedCommand::begin(&mut Execution::default()));
         let call = |commands: usize| {
-            observe_commands(async move {
+            observe_commands(None, async move {
                 for _ in 0..commands {
                     tokio::task::yield_now().await;
-                    drop(RequestedCommand::begin());
+                    begin();
                 }
             })
         };
@@ -105,6 +182,6 @@ mod tests {
         assert_eq!(many.len(), MAX_COMMANDS);
         assert!(one.iter().all(|command| command.outcome.is_none()));
         // Outside of a call nothing is listed, and nothing fails.
-        drop(RequestedCommand::begin());
+        begin();
     }
 }

@@ -111,6 +111,14 @@ impl Toolbox {
             .is_some_and(|(_, route)| route.is_read_only())
     }
 
+    /// Whether a tool may run commands.
+    #[must_use]
+    pub fn runs_commands(&self, name: &str) -> bool {
+        let state = self.state.lock();
+        let found = state.registry.find(name);
+        found.is_some_and(|(_, route)| !route.is_read_only())
+    }
+
     /// Calls a tool. Failures are outcomes.
     pub async fn call(&self, name: &str, input: &Value, progress: ProgressSender) -> ToolOutcome {
         let Some((spec, route)) = self.find(name) else {

@@ -187,7 +187,7 @@ impl Workspace {
             execution.secrets.push(secret.clone());
         }
         let (sandbox, owner) = (&self.container.sandbox, &self.container.owner);
-        let requested = RequestedCommand::begin();
+        let requested = RequestedCommand::begin(&mut execution);
         let ran = sandbox.exec(owner, &container_id, execution).await;
         drop(held);
         let ran = ran.map_err(ToolboxError::from);

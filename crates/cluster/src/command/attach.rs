@@ -6,17 +6,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use prowess_worker::protocol::WorkerReply;
+use prowess_worker::protocol::{SILENCE_TIMEOUT, WorkerReply};
 
 use super::conversation::{WorkerConversation, WorkerEvent};
 use super::dispatcher::Dispatcher;
 use crate::registry::PlacedCommand;
 
-/// How long workers are waited for when they are to say whether they know a command: all that are
-/// well answer at once.
+/// How long a worker that was silent is waited for when it is to say whether it knows a command:
+/// one that is well answers at once.
 pub(super) const ANSWER_TIME: Duration = Duration::from_secs(1);
 
-/// Asks all workers for a command, and continues with the one that knows it.
+/// Asks all workers for a command, and continues with the one that knows it. A worker that is
+/// alive is waited for as long as it counts as alive: the busy one that answers last may have it.
 pub(crate) async fn find(
     dispatcher: &Dispatcher,
     command: &str,
@@ -37,10 +38,10 @@ pub(crate) async fn find(
         }
         None
     };
-    tokio::time::timeout(ANSWER_TIME, first)
-        .await
-        .ok()
-        .flatten()
+    let found = first.await;
+    let worker = found.as_ref().map(|found| &found.placed().worker);
+    tracing::debug!(command, worker, "a resumed run has asked for its command");
+    found
 }
 
 /// Asks one worker.
@@ -50,7 +51,8 @@ async fn ask(
     command: &str,
     request: Bytes,
 ) -> Option<WorkerConversation> {
-    let begins = WorkerConversation::begin(&dispatcher.link, placed, command, request, ANSWER_TIME);
+    let begins =
+        WorkerConversation::begin(&dispatcher.link, placed, command, request, SILENCE_TIMEOUT);
     let mut conversation = begins.await.ok()?;
     let event = conversation.next_event().await;
     let has_it = match &event {

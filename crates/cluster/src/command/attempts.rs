@@ -5,6 +5,8 @@
 //! leaves no trace without its result, and is run again elsewhere from the same files; any other
 //! is given up.
 
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
 use prowess_sandbox::Error;
 use prowess_worker::protocol::{CommandRequest, ExecRequest, RemoteError, WorkerRequest};
@@ -33,6 +35,8 @@ pub(crate) struct CommandOrder {
     pub(crate) is_repeatable: bool,
     /// Whether an earlier gateway may have sent it.
     pub(crate) is_resumed: bool,
+    /// Whether another gateway has it run when this one stops.
+    pub(crate) is_handed_over: bool,
 }
 
 impl Dispatcher {
@@ -44,6 +48,9 @@ impl Dispatcher {
         access: &CommandAccess,
         mut output: OutputRelay,
     ) -> Result<RunCommand, Error> {
+        if order.is_handed_over && self.link.is_leaving.load(Ordering::Relaxed) {
+            return Err(self.leaving());
+        }
         let mut requests = Requests::new(&order.request)?;
         let mut search = Search::new(self.wait);
         let mut attempts = 0;
@@ -61,6 +68,7 @@ impl Dispatcher {
                         payload: &requests.exec,
                         last_worker: order.last_worker.as_deref(),
                         needs: &order.needs,
+                        is_handed_over: order.is_handed_over,
                     };
                     self.begin(request, &mut search).await?
                 }

@@ -22,6 +22,8 @@ pub(crate) struct WorkerConversation {
     link: WorkerLink,
     placed: PlacedCommand,
     command: String,
+    /// Where the worker replies.
+    inbox: String,
     replies: Subscription,
     /// When the worker counts as lost, unless it says something.
     silent_until: Instant,
@@ -63,6 +65,7 @@ impl WorkerConversation {
             link: link.clone(),
             placed,
             command: command.to_owned(),
+            inbox,
             replies,
             silent_until: now + patience,
             next_keep: now + KEEP_INTERVAL,
@@ -70,8 +73,8 @@ impl WorkerConversation {
             again: None,
             is_over: false,
         };
-        let worker = &conversation.placed.worker;
-        link.request(worker, &inbox, request).await?;
+        let (worker, inbox) = (&conversation.placed.worker, &conversation.inbox);
+        link.request(worker, inbox, request).await?;
         Ok(conversation)
     }
 
@@ -176,7 +179,10 @@ impl Drop for WorkerConversation {
     fn drop(&mut self) {
         if !self.is_over && !self.link.is_leaving.load(Ordering::Relaxed) {
             let command = self.command.clone();
-            let request = WorkerRequest::Kill { command };
+            let worker = &self.placed.worker;
+            tracing::debug!(command, worker, "a command is not wanted any more");
+            let listener = Some(self.inbox.clone());
+            let request = WorkerRequest::Kill { command, listener };
             self.link.send_later(&self.placed.worker, request);
         }
     }

@@ -38,6 +38,11 @@ impl Dispatcher {
         no_worker(self.shortage())
     }
 
+    /// The error of a command that another gateway sends.
+    pub(super) fn leaving(&self) -> Error {
+        no_worker("the gateway stops, and another one continues the run".to_owned())
+    }
+
     /// The error of a command that cannot wait.
     pub(super) fn line_full(&self) -> Error {
         no_worker("too many commands wait for one".to_owned())

@@ -1,6 +1,7 @@
 //! Finds a worker that takes a request: the best one first, others if it has no room, and when
 //! none has, the request waits in a line that is fair between tenants.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -24,6 +25,8 @@ pub(super) struct PlacedRequest<'a> {
     /// The worker that ran the container's last command.
     pub(super) last_worker: Option<&'a str>,
     pub(super) needs: &'a CommandNeeds,
+    /// Whether another gateway sends it when this one stops.
+    pub(super) is_handed_over: bool,
 }
 
 /// Why a worker has not begun a command.
@@ -70,6 +73,9 @@ impl Dispatcher {
         let mut place = None;
         loop {
             while let Some(placed) = self.registry.place(last, &search.excluded(), needs) {
+                if request.is_handed_over && self.link.is_leaving.load(Ordering::Relaxed) {
+                    return Err(self.leaving());
+                }
                 let name = placed.name();
                 fail_point("before-exec");
                 let refused = match self.accept(placed, request).await {

@@ -44,6 +44,7 @@ impl Dispatcher {
                 payload: &payload,
                 last_worker: None,
                 needs: &needs,
+                is_handed_over: false,
             };
             let mut conversation = self.begin(request, &mut search).await?;
             let name = conversation.placed().name();

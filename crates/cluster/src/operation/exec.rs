@@ -18,7 +18,7 @@ use crate::command::asks::CommandAccess;
 use crate::command::attempts::CommandOrder;
 use crate::command::hold::{CommandHold, HoldRequest, HoldUser};
 use crate::command::output::OutputRelay;
-use crate::command::verify::CheckedChanges;
+use crate::command::verify::{CheckedChanges, CheckedResult};
 use crate::containers::CurrentContainer;
 use crate::deferred::PendingContent;
 use crate::entries;
@@ -83,9 +83,14 @@ impl ClusterSandboxes {
                 return Err(error);
             }
         };
-        let Some(changes) = ran.result.changes else {
+        let CheckedResult {
+            mut report,
+            changes,
+        } = ran.result;
+        report.worker = Some(ran.worker.clone());
+        let Some(changes) = changes else {
             hold.end(Some(&ran.worker)).await;
-            return Ok(ran.result.report);
+            return Ok(report);
         };
         match current.deferred.is_some() {
             true => {
@@ -98,7 +103,7 @@ impl ClusterSandboxes {
                     .await?;
             }
         }
-        Ok(ran.result.report)
+        Ok(report)
     }
 
     /// On whose behalf a command runs. Those that belong to no run are parts of one that has
@@ -132,6 +137,7 @@ impl ClusterSandboxes {
         let state = current.deferred.as_ref();
         Ok(CommandOrder {
             is_repeatable: policy.network == Network::Off,
+            is_handed_over: state.is_some(),
             is_resumed: execution.id.is_some() && state.is_some_and(|state| state.is_resumed),
             last_worker: container.worker.clone(),
             needs,
@@ -149,7 +155,7 @@ impl ClusterSandboxes {
                 execution: command_request(execution),
                 attach_only: false,
                 run: execution.run.clone(),
-                traceparent: None,
+                traceparent: execution.traceparent.clone(),
             },
         })
     }

@@ -215,9 +215,10 @@ impl ContainerState {
 
     /// The step with the staged change was committed.
     pub(crate) fn committed(&mut self) {
+        let (owner, id) = (self.tenant.as_str(), &self.container);
+        self.sandbox.step_stored(owner, id);
         if let Some(staged) = self.staged.take() {
             self.generation += 1;
-            let (owner, id) = (self.tenant.as_str(), &self.container);
             self.sandbox
                 .changes_committed(owner, id, self.generation, &staged);
             self.committed = staged;

@@ -270,6 +270,11 @@ impl RunJournal {
         Ok(())
     }
 
+    /// Writes nothing more of the run, which is about to be handed over.
+    pub async fn stop_writing(&self) {
+        self.owned.lock().await.is_handed_over = true;
+    }
+
     /// Gives the run to whichever server claims it next, and writes nothing more of it. What the
     /// run waits for goes on, so that a command is not ended which the next server finds by its
     /// id; the run stops where it would write.

@@ -7,7 +7,7 @@ use prowess_sandbox::ContainerSetup;
 use prowess_store::{Error as StoreError, JournalStep, StepKind, Timestamp};
 use serde::Deserialize;
 
-use super::step_record::{ResultsRecord, StartRecord, parse_step};
+use super::step_record::{OpenedContainer, ResultsRecord, StartRecord, parse_step};
 
 /// What was fixed before the first turn of a run that is resumed.
 #[derive(Debug)]
@@ -43,14 +43,25 @@ pub(super) fn find_start(steps: &[JournalStep]) -> Result<Option<RecordedStart>,
     Ok(Some(RecordedStart { record, earlier }))
 }
 
-/// The container as of the last finished calls, and what it was set up with.
+/// The container of the last calls, and what it was set up with.
 pub(super) type LastContainer = (Option<String>, Option<ContainerSetup>);
 
-/// Finds it in the steps of a run; none if no calls have used one.
+/// Finds it in the steps of a run; none if no calls have used one, as far as the steps tell.
 pub(super) fn last_container(steps: &[JournalStep]) -> Result<Option<LastContainer>, StoreError> {
-    let mut results = steps.iter().rev();
-    let last = results.find(|step| step.kind == StepKind::ToolResult);
-    let record = last.map(parse_step::<ResultsRecord>).transpose()?;
-    let record = record.filter(|record| record.container.is_some());
-    Ok(record.map(|record| (record.container, record.setup)))
+    for step in steps.iter().rev() {
+        match step.kind {
+            StepKind::ToolResult => {
+                let record: ResultsRecord = parse_step(step)?;
+                let last = (record.container, record.setup);
+                return Ok(Some(last).filter(|(id, _)| id.is_some()));
+            }
+            // What was fixed before the first turn has both too.
+            StepKind::Start => {
+                let OpenedContainer { container, setup } = parse_step(step)?;
+                return Ok(Some((container, setup)).filter(|(id, _)| id.is_some()));
+            }
+            StepKind::Turn => {}
+        }
+    }
+    Ok(None)
 }

@@ -58,6 +58,18 @@ pub(crate) struct TurnRecord {
     pub(crate) response: Response,
 }
 
+/// A container that is opened before the first command runs in it, where commands go on without
+/// their server: the next server finds them by the container. It is a step like [`StartRecord`],
+/// which servers that do not know it skip. A container that is replaced within a call is in the
+/// journal after the call only.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct OpenedContainer {
+    pub(crate) container: Option<String>,
+    /// What it was set up with.
+    #[serde(default)]
+    pub(crate) setup: Option<ContainerSetup>,
+}
+
 /// The calls of one turn and their results. They are one step, because they may run in one
 /// container at the same time.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -1,5 +1,7 @@
 //! Storing the steps of a kept run as they finish: each with everything it produced.
 
+use std::time::Duration;
+
 use prowess_store::{Error as StoreError, NewStep, StagedFile, StepChanges, StepKind, UsageRow};
 use prowess_wire::neutral::Response;
 use serde::Serialize;
@@ -7,11 +9,12 @@ use serde::Serialize;
 use super::container_state::ContainerState;
 use super::fail_point::fail_point;
 use super::journal_stop::JournalStop;
-use super::step_record::{ResultsRecord, StartRecord, TurnRecord};
+use super::step_record::{OpenedContainer, ResultsRecord, StartRecord, TurnRecord};
 use super::steps::{KeptSteps, RunStart};
 use crate::error::RunError;
 use crate::events::TurnStarted;
 use crate::intake::prepared::PreparedRun;
+use crate::tool_call::ToolCall;
 use crate::turns::answer_writer::AnswerWriter;
 use crate::turns::dispatch::FinishedCall;
 use crate::turns::run_loop::RunStop;
@@ -84,6 +87,44 @@ impl KeptSteps {
         self.append(StepKind::Turn, &record, changes).await?;
         self.request_is_counted = true;
         fail_point("turn-stored");
+        Ok(())
+    }
+
+    /// Opens the container that calls are about to use, and stores which one it is, if commands
+    /// go on when this server has ended: its next server finds them by the container.
+    pub(crate) async fn store_container(
+        &mut self,
+        run: &PreparedRun,
+        calls: &[ToolCall],
+        time_left: Duration,
+    ) -> Result<(), RunStop> {
+        let toolbox = &run.tools.toolbox;
+        let workspace = toolbox.workspace();
+        let Some(workspace) = workspace.filter(|place| place.sandbox().keeps_commands()) else {
+            return Ok(());
+        };
+        if !calls.iter().any(|call| toolbox.runs_commands(&call.name)) {
+            return Ok(());
+        }
+        let opened = tokio::time::timeout(time_left, Box::pin(workspace.open())).await;
+        let Ok(Ok(id)) = opened else {
+            // The call tries again, and tells the model.
+            return Ok(());
+        };
+        if self
+            .container
+            .as_ref()
+            .is_some_and(|known| known.id() == id)
+        {
+            return Ok(());
+        }
+        let mut changes = StepChanges::default();
+        self.stage_container(run, &mut changes).await?;
+        let record = OpenedContainer {
+            container: Some(id),
+            setup: self.setup.take(),
+        };
+        self.append(StepKind::Start, &record, changes).await?;
         Ok(())
     }
 

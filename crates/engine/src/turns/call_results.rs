@@ -15,7 +15,7 @@ use crate::history::tool_results;
 use crate::kept::steps::KeptSteps;
 use crate::tool_call::{ToolCall, with_original_call};
 use crate::turns::collect::OutputStore;
-use crate::turns::dispatch::{self, FinishedCall};
+use crate::turns::dispatch::{self, CallOrigin, FinishedCall};
 use crate::turns::run_loop::{RunLoop, RunStop};
 
 impl RunLoop {
@@ -31,6 +31,10 @@ impl RunLoop {
             Some(kept) => kept.take_repeatable(calls, &self.run.tools.toolbox).await,
             None => calls,
         };
+        if let Some(kept) = &mut self.kept {
+            let time_left = self.budget.time_left();
+            Box::pin(kept.store_container(&self.run, &calls, time_left)).await?;
+        }
         for ToolCall {
             id, name, input, ..
         } in &calls
@@ -41,15 +45,22 @@ impl RunLoop {
         }
         let step = self.kept.as_ref().map(KeptSteps::next_step);
         let step = OptionFuture::from(step).await;
-        let ping_interval = self.run.context.engine.settings().ping_interval;
+        let context = &self.run.context;
+        let settings = context.engine.settings();
+        // Without spans, a header of the client passes unread.
+        let traceparent = context.credentials.traceparent();
+        let origin = CallOrigin {
+            run: &self.log.id,
+            step,
+            traceparent: traceparent.filter(|_| settings.spans),
+        };
         let mut done = dispatch::call_all(
             &self.run.tools.toolbox,
             calls,
-            &self.log.id,
-            step,
+            origin,
             self.budget.time_left(),
             &self.writer,
-            ping_interval,
+            settings.ping_interval,
         )
         .await;
         let mut staged = self.kept.is_some().then(Vec::new);

@@ -45,13 +45,23 @@ impl FinishedCall {
     }
 }
 
+/// What calls belong to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CallOrigin<'a> {
+    /// The id of the run.
+    pub(crate) run: &'a str,
+    /// The step of a kept run that will have the results.
+    pub(crate) step: Option<i64>,
+    /// A span of the run, if its steps become spans.
+    pub(crate) traceparent: Option<&'a str>,
+}
+
 /// Calls tools of a run, all at once, and waits for all of them. None runs longer than
-/// `time_left`. `step` is the step of a kept run that will have the results.
+/// `time_left`.
 pub(crate) async fn call_all(
     toolbox: &Toolbox,
     calls: Vec<ToolCall>,
-    run: &str,
-    step: Option<i64>,
+    origin: CallOrigin<'_>,
     time_left: Duration,
     writer: &AnswerWriter,
     ping_interval: Duration,
@@ -61,12 +71,12 @@ pub(crate) async fn call_all(
         let call_future = toolbox.call(&call.name, &call.input, None);
         let call_future = tokio::time::timeout(time_left, call_future);
         let identity = CallIdentity {
-            run: run.to_owned(),
-            step,
+            run: origin.run.to_owned(),
+            step: origin.step,
             call: call.id.clone(),
         };
         let call_future = identify_commands(identity, call_future);
-        let (outcome, commands) = observe_commands(call_future).await;
+        let (outcome, commands) = observe_commands(origin.traceparent, call_future).await;
         let outcome = outcome.unwrap_or_else(|_| timed_out(&call));
         let duration = began.elapsed();
         FinishedCall {

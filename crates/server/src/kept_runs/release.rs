@@ -11,6 +11,10 @@ use crate::cluster::link::ClusterLink;
 pub(crate) async fn release_all(app: &App) {
     let journals = app.local_runs().close();
     let hands_over = has_successor(app);
+    if hands_over {
+        // First of all: that a command was refused because the server stops is no result.
+        join_all(journals.iter().map(|journal| journal.stop_writing())).await;
+    }
     if hands_over && let Ok(sandboxes) = app.engine().sandbox_handle().sandbox().await {
         // Their commands are under way, and their next owner asks for them.
         sandboxes.leave_commands();

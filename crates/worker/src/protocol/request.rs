@@ -25,6 +25,10 @@ pub enum WorkerRequest {
     Kill {
         /// The id of the command.
         command: String,
+        /// The reply subject of the gateway that does not wait any more. If another one has
+        /// attached to the command since, the command is left to that one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        listener: Option<String>,
     },
     /// These containers do not exist any more: remove the copies of them.
     Forget {

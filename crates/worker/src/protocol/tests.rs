@@ -163,6 +163,7 @@ fn report() -> ExecutionReport {
         elapsed: Duration::from_millis(12),
         connections: Vec::new(),
         level: Grade::Strict,
+        worker: None,
     }
 }
 

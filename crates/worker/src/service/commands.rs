@@ -36,6 +36,8 @@ enum CommandEntry<R> {
         ended_at: Instant,
         bytes: usize,
         place: u64,
+        /// Who came last.
+        newest_listener: Option<String>,
     },
 }
 
@@ -82,8 +84,14 @@ impl<R> Commands<R> {
                 KnownCommand::Active
             }
             CommandEntry::Ended {
-                key: known, result, ..
-            } if known == key => KnownCommand::Ended(Arc::clone(result)),
+                key: known,
+                result,
+                newest_listener,
+                ..
+            } if known == key => {
+                *newest_listener = Some(reply.to_owned());
+                KnownCommand::Ended(Arc::clone(result))
+            }
             _ => KnownCommand::Conflict,
         })
     }
@@ -124,12 +132,22 @@ impl<R> Commands<R> {
         }
     }
 
-    /// Ends an active command, or discards a result.
-    pub(super) fn kill(&mut self, id: &str) {
+    /// Ends an active command, or discards a result, unless another gateway waits for it than
+    /// the one that wants this: a gateway that has lost a run may notice it late.
+    pub(super) fn kill(&mut self, id: &str, listener: Option<&str>) {
+        let newest = match self.entries.get(id) {
+            Some(CommandEntry::Active { command, .. }) => command.newest_listener(),
+            Some(CommandEntry::Ended {
+                newest_listener, ..
+            }) => newest_listener.clone(),
+            None => return,
+        };
+        if listener.is_some_and(|listener| newest.is_some_and(|newest| newest != listener)) {
+            return;
+        }
         match self.entries.get(id) {
             Some(CommandEntry::Active { command, .. }) => command.stop(CommandStop::Killed),
-            Some(CommandEntry::Ended { .. }) => self.remove(id),
-            None => {}
+            _ => self.remove(id),
         }
     }
 
@@ -161,6 +179,7 @@ impl<R> Commands<R> {
             ended_at: now,
             bytes,
             place,
+            newest_listener: command.newest_listener(),
         };
         self.entries.insert(id.to_owned(), entry);
         while self.order.len() > MAX_RESULTS || self.bytes > MAX_RESULT_BYTES {

@@ -3,12 +3,13 @@
 use super::active_command::ActiveCommand;
 use super::failure::CommandFailure;
 use super::kept_result::KeptResult;
+use super::observer::ObservedCommand;
 use super::state::{TaskGuard, WorkerState};
 use crate::protocol::{CommandTimings, ExecRequest, WorkerReply};
 use futures_util::future::join_all;
 use prowess_sandbox::fail_point;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 /// Attempts to run a command whose container's copy is evicted meanwhile.
@@ -24,11 +25,13 @@ impl WorkerState {
     ) {
         let accepted = WorkerReply::Accepted { attached: false };
         self.send_all(&command, &accepted).await;
+        let (began, started_at) = (Instant::now(), SystemTime::now());
         let outcome = tokio::select! {
             biased;
             reason = command.stopped() => Err(reason.error().into()),
             outcome = self.with_beats(&command, self.execute(&request, &command)) => outcome,
         };
+        self.observe(&request, started_at, began.elapsed(), &outcome);
         let id = request.command.as_str();
         match outcome {
             Ok(result) => {
@@ -43,11 +46,37 @@ impl WorkerState {
                 fail_point("worker-after-delivery");
             }
             Err(failure) => {
+                tracing::debug!(?failure, "a command has no result");
                 self.commands().end(id, None, Instant::now());
                 let reply = failure.into_reply(command.has_started());
                 self.send_all(&command, &reply).await;
             }
         }
+    }
+
+    /// Tells of a command, if somebody wants to know and it is part of a trace.
+    fn observe(
+        &self,
+        request: &ExecRequest,
+        started_at: SystemTime,
+        duration: Duration,
+        outcome: &Result<KeptResult, CommandFailure>,
+    ) {
+        let observer = self.settings.observer.as_ref();
+        let (Some(observer), Some(traceparent)) = (observer, &request.traceparent) else {
+            return;
+        };
+        observer.command_ended(&ObservedCommand {
+            traceparent,
+            run: request.run.as_deref(),
+            container: &request.container,
+            started_at,
+            duration,
+            end: match outcome {
+                Ok(result) => Ok((result.report.outcome, result.timings)),
+                Err(failure) => Err(failure.code()),
+            },
+        });
     }
 
     /// Prepares, runs, and finds out what changed.

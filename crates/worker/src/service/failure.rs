@@ -45,6 +45,15 @@ impl From<RemoteError> for CommandFailure {
 }
 
 impl CommandFailure {
+    /// The code of the error.
+    pub(super) fn code(&self) -> &str {
+        match self {
+            Self::Busy { .. } => "busy",
+            Self::Sandbox(error) => error.code(),
+            Self::Remote(error) => &error.code,
+        }
+    }
+
     /// Whether the copy of the container, or what it is made of, was evicted.
     pub(super) fn is_of_evicted_copy(&self) -> bool {
         matches!(

@@ -15,6 +15,7 @@
 //! | `active_command` | one active command: who waits for it, and ending it |
 //! | `failure` | why a command did not run |
 //! | `exec` | the life of a command |
+//! | `observer` | what is told of a command that has ended |
 //! | `output` | running it, and its output while it runs |
 //! | `copies` | copies of containers, and their labels |
 //! | `prepare` | making the copy of a container ready: skills, packages |
@@ -46,6 +47,7 @@ mod failure;
 mod folder;
 mod kept_result;
 mod layer;
+mod observer;
 mod output;
 mod prepare;
 mod provide;
@@ -58,6 +60,7 @@ mod skills;
 mod state;
 
 pub use error::WorkerError;
+pub use observer::{CommandObserver, ObservedCommand};
 pub use settings::WorkerSettings;
 
 use crate::protocol::{WorkerBeat, requests_subject};

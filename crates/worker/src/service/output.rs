@@ -29,6 +29,7 @@ impl WorkerState {
             stream: given.stream.then_some(sender),
             id: CommandId::try_from(request.command.clone()).ok(),
             run: request.run.clone(),
+            traceparent: request.traceparent.clone(),
         };
         command.set_started(true);
         let ran = self

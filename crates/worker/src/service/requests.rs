@@ -61,7 +61,9 @@ impl Receiver {
                 commands.truncate(MAX_LISTED_IDS);
                 self.state.commands().keep(&commands, Instant::now());
             }
-            (WorkerRequest::Kill { command }, _) => self.state.commands().kill(&command),
+            (WorkerRequest::Kill { command, listener }, _) => {
+                self.state.commands().kill(&command, listener.as_deref());
+            }
             (WorkerRequest::Forget { containers }, _) => self.forget(containers),
             (_, None) => tracing::debug!("a request without a reply subject"),
             (WorkerRequest::Describe, Some(reply)) => {
@@ -102,6 +104,8 @@ impl Receiver {
             .state
             .commands()
             .attach(id, &key, &reply, Instant::now());
+        let (is_known, attach_only) = (known.is_some(), request.attach_only);
+        tracing::debug!(id, is_known, attach_only, "a gateway wants a command");
         match known {
             Some(KnownCommand::Active) => {
                 self.answer(&reply, WorkerReply::Accepted { attached: true })

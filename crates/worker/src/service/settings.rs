@@ -1,7 +1,9 @@
 //! The operator's settings of a worker.
 
+use super::observer::CommandObserver;
 use crate::protocol::{BEAT_INTERVAL, KEEP_TIMEOUT, RESULT_RETENTION};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Settings of a worker. Those of its sandbox, such as limits on disk usage, are given with
@@ -33,6 +35,8 @@ pub struct WorkerSettings {
     pub result_retention: Duration,
     /// How long one answer of a gateway is waited for.
     pub answer_timeout: Duration,
+    /// Who is told of commands that are part of a trace.
+    pub observer: Option<Arc<dyn CommandObserver>>,
 }
 
 impl WorkerSettings {
@@ -53,6 +57,7 @@ impl WorkerSettings {
             keep_timeout: KEEP_TIMEOUT,
             result_retention: RESULT_RETENTION,
             answer_timeout: Duration::from_secs(5),
+            observer: None,
         }
     }
 }

@@ -117,7 +117,12 @@ async fn payloads_that_are_no_requests_are_answered_and_harmless() {
         .send(WorkerRequest::Keep { commands: unknown })
         .await;
     let command = "unknown".to_owned();
-    gateway.send(WorkerRequest::Kill { command }).await;
+    gateway
+        .send(WorkerRequest::Kill {
+            command,
+            listener: None,
+        })
+        .await;
     let mut conversation = gateway.begin(WorkerRequest::Describe).await;
     let described = gateway.finish(&mut conversation).await;
     let WorkerReply::Described(beat) = described else {

@@ -35,7 +35,12 @@ async fn a_worker_announces_itself_and_its_load() {
         beat = next_beat(&mut beats).await;
     }
     assert_eq!((beat.running, beat.waiting), (1, 0));
-    gateway.send(WorkerRequest::Kill { command }).await;
+    gateway
+        .send(WorkerRequest::Kill {
+            command,
+            listener: None,
+        })
+        .await;
     gateway.finish(&mut conversation).await;
     while beat.running > 0 {
         beat = next_beat(&mut beats).await;
@@ -75,7 +80,12 @@ async fn a_worker_that_is_full_refuses_at_once() {
     assert_eq!(conversation.attached, None);
     for number in 0..2 {
         let command = format!("long:{number}");
-        gateways[2].send(WorkerRequest::Kill { command }).await;
+        gateways[2]
+            .send(WorkerRequest::Kill {
+                command,
+                listener: None,
+            })
+            .await;
         let last = gateways[number].finish(&mut conversations[number]).await;
         assert_eq!(failed(last), RemoteError::KILLED);
     }

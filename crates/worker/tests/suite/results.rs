@@ -29,7 +29,12 @@ async fn the_same_command_again_gets_the_kept_result_and_does_not_run_again() {
     assert_eq!(failed(last), RemoteError::COMMAND_CONFLICT);
     // Killing discards the result.
     let command = request.command.clone();
-    other.send(WorkerRequest::Kill { command }).await;
+    other
+        .send(WorkerRequest::Kill {
+            command,
+            listener: None,
+        })
+        .await;
     let mut attach = request;
     attach.attach_only = true;
     let (last, _) = other.exec(attach).await;
@@ -111,7 +116,12 @@ async fn a_killed_command_ends_at_once_and_leaves_nothing() {
     while conversation.output.is_empty() {
         gateway.step(&mut conversation).await;
     }
-    gateway.send(WorkerRequest::Kill { command }).await;
+    gateway
+        .send(WorkerRequest::Kill {
+            command,
+            listener: None,
+        })
+        .await;
     let WorkerReply::Failed(error) = gateway.finish(&mut conversation).await else {
         panic!("it was killed")
     };

@@ -17,6 +17,7 @@ pub(super) enum Recorded {
     Command {
         id: Option<String>,
         run: Option<String>,
+        container: String,
     },
     Deferred,
     Committed {
@@ -62,11 +63,15 @@ impl RecordingSandboxes {
     }
 }
 
-struct RecordedGuard(Arc<Mutex<Vec<Recorded>>>);
+struct RecordedGuard {
+    recorded: Arc<Mutex<Vec<Recorded>>>,
+    _inner: ChangesGuard,
+}
 
 impl Drop for RecordedGuard {
     fn drop(&mut self) {
-        self.0.lock().unwrap().push(Recorded::GuardDropped);
+        let mut recorded = self.recorded.lock().unwrap();
+        recorded.push(Recorded::GuardDropped);
     }
 }
 
@@ -81,6 +86,7 @@ impl Sandboxes for RecordingSandboxes {
             self.add(Recorded::Command {
                 id: execution.id.as_ref().map(ToString::to_string),
                 run: execution.run.clone(),
+                container: id.to_owned(),
             });
             let report = self.inner.exec(owner, id, execution).await;
             self.ended.send_modify(|ended| *ended += 1);
@@ -91,14 +97,22 @@ impl Sandboxes for RecordingSandboxes {
         })
     }
 
-    fn defer_changes(&self, _owner: &str, _id: &str) -> ChangesGuard {
+    fn defer_changes(&self, owner: &str, id: &str) -> ChangesGuard {
         self.add(Recorded::Deferred);
-        ChangesGuard::new(RecordedGuard(Arc::clone(&self.recorded)))
+        ChangesGuard::new(RecordedGuard {
+            recorded: Arc::clone(&self.recorded),
+            _inner: self.inner.defer_changes(owner, id),
+        })
     }
 
-    fn changes_committed(&self, _owner: &str, _id: &str, generation: i64, files: &Arc<Snapshot>) {
+    fn changes_committed(&self, owner: &str, id: &str, generation: i64, files: &Arc<Snapshot>) {
+        self.inner.changes_committed(owner, id, generation, files);
         let files = files.digest().to_string().into();
         self.add(Recorded::Committed { generation, files });
+    }
+
+    fn keeps_commands(&self) -> bool {
+        self.inner.keeps_commands()
     }
 
     fn grade(&self) -> Grade {

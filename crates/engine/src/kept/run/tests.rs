@@ -1,5 +1,5 @@
-//! What a kept run does with its sandbox: commands that are made again have the same ids, and
-//! their changes are the run's to commit.
+//! What a kept run does with its sandbox, of one host or of a cluster: commands that are made
+//! again have the same ids, and their changes are the run's to commit.
 
 use futures_util::StreamExt as _;
 use prowess_provider::config::{ProviderConfig, ProviderKind, ProvidersConfig, ScriptedOptions};
@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use super::recording_sandboxes::{Recorded, RecordingSandboxes};
 use super::*;
+use crate::containers::one_worker::OneWorker;
 use crate::containers::sandbox_handle::SandboxHandle;
 use crate::kept::container_state::to_snapshot_entry;
 use crate::kept::step_record::FORMAT;
@@ -42,11 +43,18 @@ struct Bed {
     sandbox: Arc<RecordingSandboxes>,
     providers: Providers,
     tenant: TenantId,
+    cluster: Option<OneWorker>,
     _folders: [TempDir; 2],
 }
 
+/// Where commands run.
+enum CommandPlace {
+    OneHost,
+    Cluster,
+}
+
 impl Bed {
-    async fn new() -> Self {
+    async fn new(place: CommandPlace) -> Self {
         let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
         let store = Store::open(&StoreConfig::local(folders[0].path()))
             .await
@@ -54,8 +62,14 @@ impl Bed {
         let mut settings = SandboxSettings::new(folders[1].path());
         settings.allow_reduced = true;
         settings.warm = 0;
-        let sandbox = Sandbox::open(settings).await.unwrap();
-        let sandbox = RecordingSandboxes::new(sandbox.into());
+        let (sandbox, cluster) = match place {
+            CommandPlace::OneHost => (Sandbox::open(settings).await.unwrap().into(), None),
+            CommandPlace::Cluster => {
+                let started = OneWorker::start(store.clone(), folders[1].path(), settings).await;
+                (started.sandboxes(), Some(started))
+            }
+        };
+        let sandbox = RecordingSandboxes::new(sandbox);
         let script = ProviderKind::new(ScriptedOptions::Text(SCRIPT.to_owned()));
         let providers = Providers::new(ProvidersConfig {
             providers: vec![ProviderConfig::new("stage", script)],
@@ -69,6 +83,7 @@ impl Bed {
             sandbox,
             providers: providers.unwrap(),
             tenant: TenantId::default_tenant(),
+            cluster,
             _folders: folders,
         }
     }
@@ -159,31 +174,59 @@ impl Bed {
         self.sandbox.leaves_commands.store(false, Ordering::Relaxed);
     }
 
-    /// The ids of all commands since the last call, in alphabetical order.
-    fn take_ids(&self, run: &str) -> Vec<String> {
+    /// The ids of all commands since the last call, in alphabetical order, and their container.
+    fn take_ids(&self, run: &str) -> (Vec<String>, String) {
         let recorded = self.sandbox.take().into_iter();
-        let mut ids: Vec<String> = recorded
+        let (mut ids, mut containers): (Vec<_>, Vec<_>) = recorded
             .filter_map(|one| match one {
-                Recorded::Command { id, run: of } => {
+                Recorded::Command {
+                    id,
+                    run: of,
+                    container,
+                } => {
                     assert_eq!(of.as_deref(), Some(run));
-                    Some(id.unwrap())
+                    Some((id.unwrap(), container))
                 }
                 _ => None,
             })
-            .collect();
+            .unzip();
         ids.sort();
-        ids
+        containers.dedup();
+        assert_eq!(containers.len(), 1, "{containers:?}");
+        (ids, containers.remove(0))
     }
 }
 
-#[tokio::test]
-async fn commands_that_are_made_again_have_the_ids_of_the_first_attempt() {
-    let bed = Bed::new().await;
+/// Generates a test with the sandbox of one host, and one over a cluster.
+macro_rules! on_one_host_and_over_a_cluster {
+    ($($behaviour:ident,)+) => {
+        mod on_one_host {
+            $(#[tokio::test]
+            async fn $behaviour() {
+                super::$behaviour(super::Bed::new(super::CommandPlace::OneHost).await).await;
+            })+
+        }
+        mod over_a_cluster {
+            $(#[tokio::test]
+            async fn $behaviour() {
+                super::$behaviour(super::Bed::new(super::CommandPlace::Cluster).await).await;
+            })+
+        }
+    };
+}
+
+on_one_host_and_over_a_cluster! {
+    commands_that_are_made_again_have_the_ids_of_the_first_attempt,
+    commands_of_a_run_that_is_not_kept_have_no_id,
+    a_kept_run_commits_the_changes_of_its_commands_itself,
+}
+
+async fn commands_that_are_made_again_have_the_ids_of_the_first_attempt(bed: Bed) {
     let lease = bed.begin().await;
     let run = lease.run.clone();
     let kept = bed.engine.begin_kept(lease.clone(), Instant::now());
     bed.run_and_die(kept, 2).await;
-    let first = bed.take_ids(&run);
+    let (first, first_container) = bed.take_ids(&run);
     assert_eq!(first.len(), 2);
     assert_ne!(first[0], first[1]);
     assert!(first.iter().all(|id| id.starts_with(&format!("{run}:"))));
@@ -193,21 +236,21 @@ async fn commands_that_are_made_again_have_the_ids_of_the_first_attempt() {
     let kept = bed.engine.open_kept(lease, Instant::now()).await.unwrap();
     let end = bed.run(kept).await;
     assert!(matches!(end, KeptEnd::Completed { .. }), "{end:?}");
-    let all = bed.take_ids(&run);
+    let (all, container) = bed.take_ids(&run);
     assert_eq!(all.len(), 3);
     let repeated: Vec<_> = all.iter().filter(|id| first.contains(id)).collect();
     assert_eq!(repeated.len(), 2, "{all:?} {first:?}");
+    // A worker knows a command by its container too.
+    assert_eq!(container == first_container, bed.cluster.is_some());
 }
 
-#[tokio::test]
-async fn commands_of_a_run_that_is_not_kept_have_no_id() {
-    let bed = Bed::new().await;
+async fn commands_of_a_run_that_is_not_kept_have_no_id(bed: Bed) {
     let mut events = bed.engine.start(bed.run_request()).await.unwrap();
     while events.next().await.is_some() {}
     let recorded = bed.sandbox.take();
     assert_eq!(recorded.len(), 3, "{recorded:?}");
     for one in recorded {
-        let Recorded::Command { id, run } = one else {
+        let Recorded::Command { id, run, .. } = one else {
             panic!("{one:?}");
         };
         assert_eq!(id, None);
@@ -215,9 +258,7 @@ async fn commands_of_a_run_that_is_not_kept_have_no_id() {
     }
 }
 
-#[tokio::test]
-async fn a_kept_run_commits_the_changes_of_its_commands_itself() {
-    let bed = Bed::new().await;
+async fn a_kept_run_commits_the_changes_of_its_commands_itself(bed: Bed) {
     let lease = bed.begin().await;
     let kept = bed.engine.begin_kept(lease, Instant::now());
     let end = bed.run(kept).await;
@@ -234,16 +275,13 @@ async fn a_kept_run_commits_the_changes_of_its_commands_itself() {
             Recorded::GuardDropped => "guard dropped".to_owned(),
         })
         .collect();
-    let expected = [
-        "command",
-        "command",
-        "deferred",
-        "committed 1",
-        "command",
-        "committed 2",
-        "guard dropped",
-    ];
-    assert_eq!(kinds, expected);
+    // In a cluster, the run has its container before the first command.
+    let first = match bed.cluster {
+        None => ["command", "command", "deferred"],
+        Some(_) => ["deferred", "command", "command"],
+    };
+    let rest = ["committed 1", "command", "committed 2", "guard dropped"];
+    assert_eq!(kinds, [&first[..], &rest[..]].concat());
     // What was committed last is what the store has.
     let id = response.container.unwrap()["id"]
         .as_str()
@@ -255,8 +293,9 @@ async fn a_kept_run_commits_the_changes_of_its_commands_itself() {
     let entries: Vec<SnapshotEntry> = files.entries.iter().map(to_snapshot_entry).collect();
     assert_eq!(entries.len(), 3);
     let stored = Snapshot::from_entries(entries).digest().to_string();
-    let Some(Recorded::Committed { files, .. }) = recorded.get(5) else {
-        panic!("{recorded:?}");
-    };
-    assert_eq!(**files, stored);
+    let last = recorded.iter().rev().find_map(|one| match one {
+        Recorded::Committed { files, .. } => Some(&**files),
+        _ => None,
+    });
+    assert_eq!(last, Some(stored.as_str()));
 }

@@ -80,13 +80,32 @@ fn killing_ends_an_active_command_and_discards_a_result() {
     let now = Instant::now();
     let mut commands = Commands::default();
     let command = commands.begin("c", key("a"), "g1", now);
-    commands.kill("c");
+    commands.kill("c", Some("g1"));
     assert_eq!(stop_reason(&command), Some(CommandStop::Killed));
     commands.stop_all(CommandStop::Stopped);
     assert_eq!(stop_reason(&command), Some(CommandStop::Killed));
     commands.end("c", Some((Arc::new(1), 10)), now);
-    commands.kill("c");
+    commands.kill("c", Some("g1"));
     assert!(commands.attach("c", &key("a"), "g1", now).is_none());
+}
+
+#[test]
+fn a_gateway_that_another_one_has_replaced_ends_nothing() {
+    let now = Instant::now();
+    let mut commands = Commands::default();
+    let command = commands.begin("c", key("a"), "g1", now);
+    commands.attach("c", &key("a"), "g2", now);
+    commands.kill("c", Some("g1"));
+    assert_eq!(stop_reason(&command), None);
+    commands.end("c", Some((Arc::new(1), 10)), now);
+    commands.kill("c", Some("g1"));
+    commands.attach("c", &key("a"), "g3", now);
+    commands.kill("c", Some("g2"));
+    let known = commands.attach("c", &key("a"), "g3", now);
+    assert!(matches!(known, Some(KnownCommand::Ended(_))));
+    // An earlier release does not say who it is.
+    commands.kill("c", None);
+    assert!(commands.attach("c", &key("a"), "g3", now).is_none());
 }
 
 proptest! {
