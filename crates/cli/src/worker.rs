@@ -108,6 +108,12 @@ async fn run_worker(setup: WorkerSetup, listen: Option<SocketAddr>) -> anyhow::R
     }
     // What was sent last is on its way; nothing else is lost if this fails.
     let _ = bus.drain().await;
+    if let Some(traces) = setup.traces {
+        tokio::select! {
+            () = traces.flush() => {}
+            () = signals.next() => {}
+        }
+    }
     output::print_remark("worker stopped");
     Ok(())
 }

@@ -23,10 +23,16 @@ impl ClientCredentials {
         self.headers.append("anthropic-beta", betas);
     }
 
+    /// The span that calls are part of, as the header `traceparent` has it.
+    #[must_use]
+    pub fn traceparent(&self) -> Option<&str> {
+        self.headers.get(TRACE_PARENT)?.to_str().ok()
+    }
+
     /// Gives the next call a span of its own in the trace of `traceparent`, and returns the
     /// span's id. Does nothing without a well-formed `traceparent`.
     pub fn begin_span(&mut self) -> Option<String> {
-        let parent = self.headers.get(TRACE_PARENT)?.to_str().ok()?;
+        let parent = self.traceparent()?;
         let [version, trace, _, flags] = parent.split('-').collect::<Vec<_>>()[..] else {
             return None;
         };
@@ -54,7 +60,7 @@ mod tests {
         let span = credentials.begin_span().unwrap();
         assert_eq!(span.len(), 16);
         let sent = format!("{trace}-{span}-01");
-        assert_eq!(credentials.headers.get(TRACE_PARENT).unwrap(), &sent);
+        assert_eq!(credentials.traceparent(), Some(sent.as_str()));
         assert_ne!(credentials.begin_span().unwrap(), span);
     }
 }

@@ -106,6 +106,7 @@ pub use secret::SecretString;
 pub use serve::{ServeOptions, serve};
 pub use settings::{ImportHosts, ServerSettings, SkillsLocation};
 pub use telemetry::settings::TelemetrySettings;
+pub use telemetry::worker_spans::{WorkerCommand, WorkerTelemetry};
 pub use webhooks::host::WebhookHost;
 pub use webhooks::settings::{WEBHOOK_EVENTS, WebhookEndpoint, WebhookSettings};
 pub use webhooks::signature::{InvalidSigningSecret, SigningSecret};

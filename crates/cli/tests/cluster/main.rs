@@ -29,5 +29,6 @@ mod raw_nats;
 mod security;
 mod smoke;
 mod soak;
+mod spans;
 mod upgrade;
 mod worker_process;

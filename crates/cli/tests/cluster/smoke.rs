@@ -1,19 +1,27 @@
-//! A run through the load balancer: its files are the same at every gateway, and its container is
-//! used again from all of them.
+//! A run through the load balancer: its files are the same at every gateway, its container is used
+//! again from all of them, and its trace has the spans of gateways and workers.
 
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use prowess_testkit::fleet::Fleet;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use prowess_testkit::fleet::{Fleet, FleetPlan};
 use serde_json::Value;
 
 use crate::bed::ClusterBed;
 use crate::durable::bed::Bed;
 use crate::server::prowess;
+use crate::spans;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_behind_a_load_balancer_has_its_files_at_every_gateway() {
-    let bed = ClusterBed::start().await;
+    let collector = spans::start_collector().await;
+    let telemetry = format!("[telemetry]\notlp_endpoint = \"{}\"\n", collector.url());
+    let bed = ClusterBed::start_with(&telemetry, |plan| FleetPlan {
+        worker_config: telemetry.clone(),
+        ..plan
+    });
+    let bed = bed.await;
     let commands = [
         "grep -c logs /skills/logs/SKILL.md; seq 1 50000 > numbers.txt",
         "echo one >> log.txt; wc -l < numbers.txt",
@@ -39,6 +47,26 @@ async fn a_run_behind_a_load_balancer_has_its_files_at_every_gateway() {
         assert!(again.output.contains(&expected), "{}", again.output);
     }
     assert_status(&bed);
+    let commands = commands.len() + bed.fleet.gateways.len();
+    assert_traces(&spans::wait_for_commands(&collector, commands).await);
+}
+
+/// Every command of a gateway has that of its worker below it.
+fn assert_traces(all: &[Span]) {
+    for command in all.iter().filter(|span| span.name == "sandbox command") {
+        let below = spans::below(all, command);
+        let [at_worker] = below.as_slice() else {
+            panic!("{below:?}");
+        };
+        assert_eq!(at_worker.name, "worker command");
+        assert_eq!(at_worker.trace_id, command.trace_id);
+        for key in ["prowess.worker", "prowess.run"] {
+            let value = spans::text(command, key);
+            assert!(value.is_some(), "{key}");
+            assert_eq!(value, spans::text(at_worker, key));
+        }
+        spans::assert_parts(all, at_worker);
+    }
 }
 
 /// The ids of all files that a response names.

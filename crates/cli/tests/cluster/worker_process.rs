@@ -1,9 +1,10 @@
 //! One `prowess worker` alone with a NATS server: it announces itself, runs a command, has no
-//! secret, and drains.
+//! secret, drains, and sends its last spans before it ends.
 
 use std::process::Command;
 use std::time::Duration;
 
+use opentelemetry_proto::tonic::trace::v1::Span;
 use prowess_bus::{Bus, NatsSettings, Subscription};
 use prowess_sandbox::{Command as SandboxCommand, Policy, Snapshot, new_container_id};
 use prowess_testkit::nats::Nats;
@@ -14,7 +15,12 @@ use prowess_worker::protocol::{
 };
 use tempfile::TempDir;
 
+use crate::spans;
+
 const CANARY: &str = "canary-of-a-provider";
+/// A gateway's span of a command.
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const SPAN: &str = "b7ad6b7169203331";
 
 /// The permissions that docs recommend.
 const NATS_CONFIG: &str = "authorization { users = [
@@ -30,11 +36,12 @@ struct RunningWorker {
 }
 
 impl RunningWorker {
-    fn start(nats: &Nats) -> Self {
+    fn start(nats: &Nats, collector: &str) -> Self {
         let folder = TempDir::new().unwrap();
         let config = format!(
             "[cluster]\nnats = \"{}\"\nuser = \"w-1\"\npassword = \"w\"\n\
-             [worker]\nid = \"w-1\"\nslots = 2\n[sandbox]\nreduced = true\n",
+             [worker]\nid = \"w-1\"\nslots = 2\n[sandbox]\nreduced = true\n\
+             [telemetry]\notlp_endpoint = \"{collector}\"\n",
             nats.url()
         );
         std::fs::write(folder.path().join("worker.toml"), config).unwrap();
@@ -72,6 +79,19 @@ impl RunningWorker {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
         let kilobytes = line.unwrap().trim().trim_end_matches(" kB");
         kilobytes.parse::<u64>().unwrap() / 1024
+    }
+}
+
+/// A command that is part of a trace, which is sent or not.
+fn traced_request(line: &str, is_sampled: bool) -> WorkerRequest {
+    let flags = u8::from(is_sampled);
+    match request(line) {
+        WorkerRequest::Exec(request) => WorkerRequest::Exec(Box::new(ExecRequest {
+            run: Some("run_1".to_owned()),
+            traceparent: Some(format!("00-{TRACE}-{SPAN}-{flags:02x}")),
+            ..*request
+        })),
+        other => other,
     }
 }
 
@@ -139,7 +159,8 @@ async fn a_worker_announces_itself_runs_commands_and_drains() {
         .await
         .unwrap();
     let mut beats = bus.subscribe(&beats_subject("prowess")).await.unwrap();
-    let worker = RunningWorker::start(&nats);
+    let collector = spans::start_collector().await;
+    let worker = RunningWorker::start(&nats, collector.url());
     let beat = next_beat(&mut beats).await;
     assert_eq!(
         (beat.id.as_str(), beat.slots, beat.draining),
@@ -161,7 +182,8 @@ async fn a_worker_announces_itself_runs_commands_and_drains() {
     assert_eq!(worker.get("/elsewhere").await.0, 404);
 
     let line = "env; cat /proc/*/environ 2>/dev/null; echo ran";
-    let seen = stdout(last_reply(&mut send(&bus, &request(line)).await).await);
+    let unsent = traced_request(line, false);
+    let seen = stdout(last_reply(&mut send(&bus, &unsent).await).await);
     assert!(seen.contains("ran\n") && !seen.contains(CANARY), "{seen}");
     let log = worker.process.log();
     assert!(
@@ -170,7 +192,8 @@ async fn a_worker_announces_itself_runs_commands_and_drains() {
     );
     assert!(!log.contains(CANARY), "{log}");
 
-    let mut running = send(&bus, &request("sleep 4; echo finished")).await;
+    let line = "sleep 4; echo finished; exit 3";
+    let mut running = send(&bus, &traced_request(line, true)).await;
     assert!(matches!(
         next_reply(&mut running).await,
         WorkerReply::Accepted { .. }
@@ -182,4 +205,20 @@ async fn a_worker_announces_itself_runs_commands_and_drains() {
     assert_eq!(worker.get("/readyz").await.0, 503);
     assert_eq!(stdout(last_reply(&mut running).await), "finished\n");
     assert_eq!(worker.process.wait(), 0, "{}", worker.process.log());
+
+    let requests = collector.requests().await;
+    let all: Vec<Span> = requests.iter().flat_map(spans::decode).collect();
+    assert_eq!(all.len(), 4, "{all:?}");
+    let command = &all[0];
+    assert_eq!(command.name, "worker command");
+    assert_eq!(hex(&command.trace_id), TRACE);
+    assert_eq!(hex(&command.parent_span_id), SPAN);
+    assert_eq!(spans::text(command, "prowess.worker"), Some("w-1"));
+    assert_eq!(spans::text(command, "prowess.run"), Some("run_1"));
+    assert_eq!(command.status.as_ref().unwrap().code, 2, "it failed");
+    spans::assert_parts(&all, command);
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::fake_worker::{FakeWorker, ended};
 use crate::support::{OWNER, TestCluster, bash, create, run, until, workers_known};
-use prowess_sandbox::{ContainerSpec, Policy, Sandboxes};
+use prowess_sandbox::{ContainerSpec, Execution, Policy, Sandboxes};
 use prowess_worker::protocol::{WorkerReply, WorkerRequest};
 use tokio::task::JoinSet;
 
@@ -30,6 +30,29 @@ async fn a_worker_without_room_passes_commands_on() {
     };
     let (ran, _worker) = tokio::join!(run(&gateway, &id, "echo elsewhere"), others);
     assert_eq!(ran, "elsewhere\n");
+}
+
+#[tokio::test]
+async fn a_worker_gets_the_span_of_a_command_and_is_known_by_its_subject() {
+    let cluster = TestCluster::sqlite();
+    let gateway = cluster.gateway("gw").await;
+    let mut worker = FakeWorker::start(&cluster.bus, "w1").await;
+    workers_known(&gateway, 1).await;
+    let id = create(&gateway).await;
+    let span = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let execution = Execution {
+        traceparent: Some(span.to_owned()),
+        ..bash("true")
+    };
+    let answer = async {
+        let (request, reply) = worker.next_exec().await;
+        // It says that another one ran it.
+        worker.reply(&reply, &ended("", None)).await;
+        request
+    };
+    let (ran, request) = tokio::join!(gateway.exec(OWNER, &id, execution), answer);
+    assert_eq!(request.traceparent.as_deref(), Some(span));
+    assert_eq!(ran.unwrap().worker.as_deref(), Some("w1"));
 }
 
 #[tokio::test]

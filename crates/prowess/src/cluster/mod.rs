@@ -7,6 +7,7 @@
 //! | `names` | names of gateways and workers that have none |
 //! | `view` | what a server shows of the workers |
 //! | `worker` | settings of a worker |
+//! | `worker_traces` | its commands as spans |
 //!
 //! Commands are placed by `prowess_cluster`, and run by `prowess_worker`.
 
@@ -15,7 +16,9 @@ mod join;
 mod names;
 mod view;
 mod worker;
+mod worker_traces;
 
 pub use connection::check_connection;
 pub(crate) use join::{ClusterConnection, join};
 pub use worker::{WorkerOverrides, WorkerSetup, worker_setup};
+pub use worker_traces::WorkerTraces;

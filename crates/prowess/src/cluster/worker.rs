@@ -1,14 +1,17 @@
 //! What a worker is started with: the configuration, and what overrides it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use prowess_bus::{NatsSettings, subject};
 use prowess_sandbox::SandboxSettings;
 use prowess_worker::WorkerSettings;
 use prowess_worker::protocol::worker_inbox_prefix;
+use prowess_worker::service::CommandObserver;
 
 use super::connection::nats_settings;
 use super::names::new_name;
+use super::worker_traces::WorkerTraces;
 use crate::config::{ClusterConfig, Config, ConfigError};
 use crate::provider::SecretText;
 
@@ -34,6 +37,8 @@ pub struct WorkerSetup {
     pub worker: WorkerSettings,
     /// The settings of its sandbox, which is its alone.
     pub sandbox: SandboxSettings,
+    /// The spans of its commands, if they are sent anywhere.
+    pub traces: Option<WorkerTraces>,
 }
 
 /// The settings of a worker.
@@ -59,7 +64,11 @@ pub fn worker_setup(config: &Config, given: WorkerOverrides) -> Result<WorkerSet
     }
     let folder = given.state_dir;
     let folder = folder.unwrap_or_else(|| config.worker.state_dir.clone());
+    let telemetry = config.server.settings.telemetry.clone();
+    let traces = telemetry.map(|telemetry| WorkerTraces::new(telemetry, &id));
+    let observer = traces.clone();
     let worker = WorkerSettings {
+        observer: observer.map(|traces| -> Arc<dyn CommandObserver> { Arc::new(traces) }),
         namespace: cluster.namespace.clone(),
         slots,
         waiting: config.worker.waiting.unwrap_or(slots),
@@ -77,6 +86,7 @@ pub fn worker_setup(config: &Config, given: WorkerOverrides) -> Result<WorkerSet
             ..sandbox
         },
         worker,
+        traces,
     })
 }
 

@@ -9,10 +9,11 @@
 //! | module | owns |
 //! |---|---|
 //! | `settings` | where spans are sent |
-//! | `trace_parent` | the client's span, from its headers |
+//! | `trace_parent` | a span of another process, such as the client's |
 //! | `request_trace` | trace and span ids of a request, and the headers that carry them on |
 //! | `span` | one span, as the exporter takes it |
 //! | `request_span`, `run_spans` | the span of a request; those of the steps of a run |
+//! | `worker_spans` | those of commands, in a worker of a cluster |
 //! | `queue`, `dropped` | the queue and its batches; counting what is not sent |
 //! | `exporter`, `http_client` | the official exporter, and its connection to the collector |
 
@@ -26,6 +27,7 @@ mod run_spans;
 pub(crate) mod settings;
 mod span;
 mod trace_parent;
+pub(crate) mod worker_spans;
 
 use axum::http::HeaderMap;
 use opentelemetry_sdk::trace::SpanData;

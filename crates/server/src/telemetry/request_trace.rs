@@ -20,9 +20,14 @@ pub(crate) struct RequestTrace {
 impl RequestTrace {
     /// Continues the client's trace, sent or not as the client says, or begins one.
     pub(super) fn begin(headers: &HeaderMap, sample_ratio: f64) -> RequestTrace {
-        let Some(parent) = read_parent(headers) else {
-            return RequestTrace::new(sample_ratio);
-        };
+        match read_parent(headers) {
+            Some(parent) => RequestTrace::below(&parent),
+            None => RequestTrace::new(sample_ratio),
+        }
+    }
+
+    /// A span below one of another process, sent or not as that one.
+    pub(super) fn below(parent: &SpanContext) -> RequestTrace {
         let context = SpanContext::new(
             parent.trace_id(),
             new_span_id(),

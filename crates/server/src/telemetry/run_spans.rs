@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use opentelemetry::trace::SpanKind;
 use opentelemetry_sdk::trace::SpanData;
-use prowess_engine::{CalledSkill, CommandRun, ObservedCall, RunStep, TurnStarted};
+use prowess_engine::{CalledSkill, CommandOutcome, CommandRun, ObservedCall, RunStep, TurnStarted};
 use serde_json::json;
 
 use super::request_span::{with_decision, with_provider};
@@ -218,7 +218,8 @@ impl RunSpans {
         let tool = span.id();
         self.push(span);
         for command in &observed.commands {
-            let context = self.trace.child(None);
+            // A worker may have been told of it.
+            let context = self.trace.child(command.span.as_deref());
             let span = EndedSpan::new(context, tool, SpanKind::Internal, "sandbox command");
             self.push(with_command(span, command));
         }
@@ -243,21 +244,26 @@ fn with_command(span: EndedSpan, command: &CommandRun) -> EndedSpan {
     let waited = u64::try_from(command.waited.as_millis()).unwrap_or(u64::MAX);
     let span = span
         .time(command.started_at, command.duration)
-        .with_count("prowess.wait_ms", waited);
+        .with_count("prowess.wait_ms", waited)
+        .with_some("prowess.run", command.run.clone())
+        .with_some("prowess.worker", command.worker.clone());
     match command.outcome {
-        Some(outcome) => {
-            let code = outcome.exit_code();
-            let span = span
-                .with("process.exit.code", i64::from(code))
-                .with("prowess.outcome", outcome.to_string());
-            match code {
-                0 => span,
-                _ => span.failed(outcome.to_string()),
-            }
-        }
+        Some(outcome) => with_outcome(span, outcome),
         None => span
             .with("error.type", "not_run")
             .failed("the command was not run to its end"),
+    }
+}
+
+/// Adds how a command ended.
+pub(super) fn with_outcome(span: EndedSpan, outcome: CommandOutcome) -> EndedSpan {
+    let code = outcome.exit_code();
+    let span = span
+        .with("process.exit.code", i64::from(code))
+        .with("prowess.outcome", outcome.to_string());
+    match code {
+        0 => span,
+        _ => span.failed(outcome.to_string()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The client's span, from the headers `traceparent` and `tracestate` (W3C Trace Context).
+//! A span of another process, from `traceparent` and `tracestate` (W3C Trace Context).
 
 use std::str::FromStr;
 
@@ -16,7 +16,12 @@ pub(super) fn read_parent(headers: &HeaderMap) -> Option<SpanContext> {
     if parents.next().is_some() {
         return None;
     }
-    let mut parts = header.trim().split('-');
+    parse_parent(header, || read_state(headers))
+}
+
+/// The span that a `traceparent` names; none when it is malformed.
+pub(super) fn parse_parent(text: &str, state: impl FnOnce() -> TraceState) -> Option<SpanContext> {
+    let mut parts = text.trim().split('-');
     let version = parts
         .next()
         .filter(|part| is_hex(part, 2) && *part != "ff")?;
@@ -33,7 +38,7 @@ pub(super) fn read_parent(headers: &HeaderMap) -> Option<SpanContext> {
         // Other flags are not ours to pass on.
         TraceFlags::new(flags & TraceFlags::SAMPLED.to_u8()),
         true,
-        read_state(headers),
+        state(),
     ))
 }
 

@@ -86,6 +86,11 @@ impl Server {
         Server::open(self.config.clone(), Arc::clone(&self.folder), settings).await
     }
 
+    /// Another connection to its store.
+    pub(crate) async fn another_store(&self) -> Store {
+        Store::open(&self.config).await.unwrap()
+    }
+
     async fn open(config: StoreConfig, folder: Arc<TempDir>, settings: ServerSettings) -> Server {
         let store = Store::open(&config).await.unwrap();
         let app = App::new(store, settings);

@@ -24,7 +24,7 @@ const OPEN_AI: TestDialect = TestDialect::OpenAi;
 /// How long a test waits for something that takes a moment.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-static POSTGRES: LazyLock<TestPostgres> = LazyLock::new(TestPostgres::start);
+pub(crate) static POSTGRES: LazyLock<TestPostgres> = LazyLock::new(TestPostgres::start);
 
 /// Two gateways, and a key of the owner of everything.
 struct Pair {
@@ -34,7 +34,8 @@ struct Pair {
     _joined: [JoinedCluster; 2],
 }
 
-fn settings(bus: &Bus, gateway: &str) -> ServerSettings {
+/// The settings of a gateway without a sandbox.
+pub(crate) fn settings(bus: &Bus, gateway: &str) -> ServerSettings {
     let script = ScriptedOptions::Text("[[step]]\ntext = \"Hi\"\n".to_owned());
     let config = ProvidersConfig {
         providers: vec![ProviderConfig::new("stage", ProviderKind::new(script))],

@@ -14,6 +14,7 @@ mod auth;
 mod batches;
 mod client;
 mod cluster;
+mod cluster_containers;
 mod connections;
 mod discovery;
 mod endless_forms;

@@ -126,7 +126,7 @@ impl OwnedObjects {
 /// Every route that names objects: its method, its path, and its path below its mount.
 pub(crate) fn naming_routes() -> Vec<(Method, String, String)> {
     let routes = route_table().into_iter().filter(|route| {
-        // Containers need a sandbox; they have tests with real ones.
+        // Containers need a sandbox: `cluster_containers.rs`, and tests with real ones.
         route.names_objects && !route.path.contains("{container}")
     });
     routes

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::BUCKET;
+use super::plan::FleetPlan;
 use crate::seaweed::Seaweed;
 
 pub(super) const GATEWAY_PASSWORD: &str = "password-of-gateways";
@@ -47,13 +48,14 @@ pub(super) fn gateway(name: &str, nats: u16, blobs: u16, more: &str) -> String {
     )
 }
 
-pub(super) fn worker(number: usize, nats: u16, slots: usize, folder: &Path) -> String {
+pub(super) fn worker(number: usize, nats: u16, plan: &FleetPlan, folder: &Path) -> String {
+    let (slots, more) = (plan.slots, &plan.worker_config);
     let state = folder.join("state");
     let state = state.display();
     let (name, password) = (worker_name(number), worker_password(number));
     format!(
         "[cluster]\nnats = \"nats://127.0.0.1:{nats}\"\nuser = \"{name}\"\n\
          password = \"{password}\"\n\
-         [worker]\nid = \"{name}\"\nslots = {slots}\nstate_dir = \"{state}\"\n"
+         [worker]\nid = \"{name}\"\nslots = {slots}\nstate_dir = \"{state}\"\n{more}"
     )
 }

@@ -147,7 +147,7 @@ impl Fleet {
         let name = config::worker_name(number);
         let folder = self.member_folder(&name);
         let messages = TcpProxy::start(self.nats.port());
-        let text = config::worker(number, messages.port(), self.plan.slots, &folder);
+        let text = config::worker(number, messages.port(), &self.plan, &folder);
         std::fs::write(folder.join("worker.toml"), text).unwrap();
         let own = self.plan.variables.clone();
         let mut worker = FleetMember::worker(&self.plan.binary, &name, folder, own);

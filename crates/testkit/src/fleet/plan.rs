@@ -15,6 +15,8 @@ pub struct FleetPlan {
     pub slots: usize,
     /// More configuration of the gateways: providers, webhooks.
     pub config: String,
+    /// More configuration of the workers.
+    pub worker_config: String,
     /// Variables of all gateways and workers.
     pub variables: Vec<(String, String)>,
 }
@@ -28,6 +30,7 @@ impl FleetPlan {
             workers: 3,
             slots: 4,
             config: config.into(),
+            worker_config: String::new(),
             variables: Vec::new(),
         }
     }
