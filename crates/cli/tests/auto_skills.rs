@@ -7,12 +7,16 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod place;
+
 use std::sync::{Arc, Mutex};
 
-use prowess::Prowess;
+use place::LocalServer;
 use prowess::provider::{OpenAiOptions, ProviderConfig, ProviderKind, ScriptedOptions};
+use prowess::sandbox::SandboxSettings;
 use prowess::server::{ServeOptions, ServerSettings, serve};
 use prowess::store::TenantId;
+use prowess::{EngineSettings, Prowess};
 use prowess_skill::{Bundle, BundleLimits, LoadOptions, Skill};
 use prowess_store::{NewSkill, NewVersion};
 use prowess_testkit::SkillFixture;
@@ -45,7 +49,7 @@ text = "It printed: {{tool_result}}"
 "#;
 
 struct TestServer {
-    prowess: Prowess,
+    local: LocalServer,
     http: Client,
     url: String,
 }
@@ -57,22 +61,20 @@ impl TestServer {
     }
 
     async fn start_with(provider: ProviderConfig, others: usize) -> TestServer {
-        let prowess = Prowess::builder()
-            .provider(provider)
-            .sandbox(|settings| {
-                settings.allow_reduced = true;
-                settings.warm = 0;
-            })
-            .open()
-            .await
-            .unwrap();
+        let builder = Prowess::builder().provider(provider);
+        let tune = |settings: &mut SandboxSettings| {
+            settings.allow_reduced = true;
+            settings.warm = 0;
+        };
+        let (runs, settings) = (EngineSettings::default(), ServerSettings::default());
+        let local = LocalServer::open(builder, runs, tune, settings).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let app = prowess.app(ServerSettings::default());
+        let app = local.app.clone();
         let stop = CancellationToken::new();
         tokio::spawn(serve(listener, app, stop, ServeOptions::default()));
         let server = TestServer {
-            prowess,
+            local,
             http: Client::builder().no_proxy().build().unwrap(),
             url,
         };
@@ -94,7 +96,7 @@ impl TestServer {
     async fn store(&self, fixture: &SkillFixture) {
         let bundle = Bundle::from_files(fixture.files(), &BundleLimits::default()).unwrap();
         let skill = Skill::load(bundle, &LoadOptions::default()).skill.unwrap();
-        let (store, new) = (self.prowess.store(), NewSkill::from_skill(&skill));
+        let (store, new) = (self.local.prowess.store(), NewSkill::from_skill(&skill));
         let made = store.create_skill(&TenantId::default_tenant(), &new).await;
         made.unwrap();
     }
@@ -287,7 +289,7 @@ async fn a_container_keeps_the_skills_and_the_offer_when_stored_ones_change() {
     let bundle = Bundle::from_files(changed.files(), &BundleLimits::default()).unwrap();
     let skill = Skill::load(bundle, &LoadOptions::default()).skill.unwrap();
     let new = NewVersion::from_skill(&skill);
-    let store = server.prowess.store();
+    let store = server.local.prowess.store();
     let tenant = TenantId::default_tenant();
     store.create_version(&tenant, id, &new).await.unwrap();
 

@@ -498,7 +498,10 @@ fn skills_work_the_same_for_every_client_on_every_model() {
             broken.len(),
             broken.join("\n\n")
         );
-        insta::assert_snapshot!(table);
+        insta::with_settings!({prepend_module_to_snapshot => false}, {
+            let name = "conformance__skills_work_the_same_for_every_client_on_every_model";
+            insta::assert_snapshot!(name, table);
+        });
     });
 }
 
@@ -533,7 +536,11 @@ fn the_same_request_gives_the_same_prompt_in_its_order() {
                 places.map(|name| other.find(name).unwrap()).is_sorted(),
                 "{other}"
             );
-            insta::assert_json_snapshot!(format!("prompt_{}", vendor.name()), first.body);
+            // The same whichever test binary this is part of.
+            insta::with_settings!({prepend_module_to_snapshot => false}, {
+                let name = format!("conformance__prompt_{}", vendor.name());
+                insta::assert_json_snapshot!(name, first.body);
+            });
         }
     });
 }

@@ -6,11 +6,14 @@
     reason = "a test stops at the first surprise"
 )]
 
-use prowess::Prowess;
+mod place;
+
+use place::{LocalServer, is_left_out};
 use prowess::provider::{ProviderConfig, ProviderKind, ScriptedOptions};
 use prowess::sandbox::SandboxSettings;
 use prowess::server::{SecretString, ServeOptions, ServerSettings, serve};
 use prowess::store::{KeyScope, NewKey, TenantId};
+use prowess::{EngineSettings, Prowess};
 use reqwest::multipart::{Form, Part};
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
@@ -27,7 +30,7 @@ text = "It says: {{tool_result}}"
 "#;
 
 struct TestServer {
-    prowess: Prowess,
+    local: LocalServer,
     http: Client,
     url: String,
     key: String,
@@ -40,26 +43,24 @@ impl TestServer {
 
     async fn start_with(change: impl FnOnce(&mut SandboxSettings) + Send + 'static) -> TestServer {
         let script = ProviderKind::new(ScriptedOptions::Text(SCRIPT.to_owned()));
-        let prowess = Prowess::builder()
-            .provider(ProviderConfig::new("stage", script))
-            .sandbox(move |settings| {
-                settings.allow_reduced = true;
-                settings.warm = 0;
-                change(settings);
-            })
-            .open()
-            .await
-            .unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let app = prowess.app(ServerSettings {
+        let builder = Prowess::builder().provider(ProviderConfig::new("stage", script));
+        let tune = move |settings: &mut SandboxSettings| {
+            settings.allow_reduced = true;
+            settings.warm = 0;
+            change(settings);
+        };
+        let settings = ServerSettings {
             master_key: Some(SecretString::new("the-master-key-of-these-tests")),
             ..ServerSettings::default()
-        });
+        };
+        let local = LocalServer::open(builder, EngineSettings::default(), tune, settings).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
+        let app = local.app.clone();
         tokio::spawn(serve(listener, app, stop, ServeOptions::default()));
         let mut server = TestServer {
-            prowess,
+            local,
             http: Client::builder().no_proxy().build().unwrap(),
             url,
             key: String::new(),
@@ -70,7 +71,7 @@ impl TestServer {
 
     async fn key_of(&self, tenant: &str) -> String {
         let tenant = TenantId::new(tenant).unwrap();
-        let store = self.prowess.store();
+        let store = self.local.prowess.store();
         store.ensure_tenant(&tenant, "a tenant").await.unwrap();
         let scopes = &[KeyScope::Use, KeyScope::Publish];
         let new = NewKey {
@@ -287,6 +288,9 @@ async fn a_tenant_has_so_many_containers_and_another_has_its_own() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_is_reported_as_such_and_is_full_for_one_tenant_only() {
+    if is_left_out("a_full_disk_is_reported_as_such_and_is_full_for_one_tenant_only") {
+        return;
+    }
     let mut server = TestServer::start_with(|settings| {
         settings.disk_bytes = 1 << 20;
         settings.evict_idle = Duration::from_secs(100_000);

@@ -7,15 +7,19 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod place;
+
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use place::LocalServer;
 use prowess::Prowess;
 use prowess::provider::{ProviderConfig, ProviderKind, ScriptedOptions};
 use prowess_engine::EngineSettings as RunSettings;
+use prowess_sandbox::SandboxSettings;
 use prowess_sandbox::egress::{BoxFuture, Dial};
 use prowess_server::{ServeOptions, ServerSettings, serve};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
@@ -156,7 +160,7 @@ fn tls_echo(ca_file: &Path) -> SocketAddr {
 
 struct Place {
     /// Its data is gone with it.
-    _prowess: Prowess,
+    _local: LocalServer,
     url: String,
     http: reqwest::Client,
     stop: CancellationToken,
@@ -177,23 +181,21 @@ impl Place {
                 .into(),
             ..RunSettings::default()
         };
-        let prowess = Prowess::builder()
-            .provider(ProviderConfig::new("stage", script))
-            .runs(runs)
-            .sandbox(move |settings| {
-                settings.allow_reduced = true;
-                settings.warm = 0;
-                settings.dial = world;
-                settings.extra_ca_file = ca_file;
-            });
-        let prowess = prowess.open().await.unwrap();
+        let builder = Prowess::builder().provider(ProviderConfig::new("stage", script));
+        let tune = move |settings: &mut SandboxSettings| {
+            settings.allow_reduced = true;
+            settings.warm = 0;
+            settings.dial = world;
+            settings.extra_ca_file = ca_file;
+        };
+        let local = LocalServer::open(builder, runs, tune, ServerSettings::default()).await;
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
-        let app = prowess.app(ServerSettings::default());
+        let app = local.app.clone();
         tokio::spawn(serve(listener, app, stop.clone(), ServeOptions::default()));
         Place {
-            _prowess: prowess,
+            _local: local,
             url,
             http: reqwest::Client::builder().no_proxy().build().unwrap(),
             stop,

@@ -4,10 +4,11 @@ use prowess_testkit::SkillFixture;
 use prowess_wire::ClientDialect;
 use serde_json::json;
 
-use crate::stage::{bash, commands, last_result, start_gateway, start_gateway_with, turns};
-use crate::vendors::client::new_request;
-use crate::vendors::vendor::Vendor;
-use crate::vendors::{TestGateway, run};
+use super::server::is_left_out;
+use super::stage::{bash, commands, last_result, start_gateway, start_gateway_with, turns};
+use super::vendors::client::new_request;
+use super::vendors::vendor::Vendor;
+use super::vendors::{TestGateway, run};
 
 #[test]
 fn a_busy_sandbox_holds_up_nobody() {
@@ -63,6 +64,9 @@ fn a_call_finds_what_an_earlier_one_left() {
 
 #[test]
 fn files_of_any_kind_and_folder_come_back_but_not_of_any_size() {
+    if is_left_out("files_of_any_kind_and_folder_come_back_but_not_of_any_size") {
+        return;
+    }
     run(async {
         let (gateway, skill) = start_gateway().await;
         let make = "mkdir a b; echo 1 > a/out.docx; echo 2 > b/out.docx; echo 3 > page.html; \

@@ -5,12 +5,12 @@ use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
-use crate::installed;
-use crate::server::{MASTER, TestServer, prowess};
-use crate::stage::{bash, commands, start_gateway, start_gateway_with};
-use crate::vendors::client::{new_request, parse_answer, text_of};
-use crate::vendors::vendor::Vendor;
-use crate::vendors::{TestGateway, run};
+use super::installed;
+use super::server::{MASTER, TestServer, is_left_out, prowess};
+use super::stage::{bash, commands, start_gateway, start_gateway_with};
+use super::vendors::client::{new_request, parse_answer, text_of};
+use super::vendors::vendor::Vendor;
+use super::vendors::{TestGateway, run};
 
 #[test]
 fn a_limit_is_marked_and_a_failed_turn_is_the_error() {
@@ -74,6 +74,9 @@ fn usage_is_summed_and_recorded_under_the_tenant() {
 
 #[test]
 fn litellms_clients_work_inside_a_running_loop() {
+    if is_left_out("litellms_clients_work_inside_a_running_loop") {
+        return;
+    }
     run(async {
         let (gateway, skill) = start_gateway().await;
         let call = [bash("echo hi")];

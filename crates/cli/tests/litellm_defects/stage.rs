@@ -5,10 +5,10 @@ use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
-use crate::vendors::client::new_request;
-use crate::vendors::upstream_request::UpstreamRequest;
-use crate::vendors::vendor::Vendor;
-use crate::vendors::{GatewayResponse, TestGateway};
+use super::vendors::client::new_request;
+use super::vendors::upstream_request::UpstreamRequest;
+use super::vendors::vendor::Vendor;
+use super::vendors::{GatewayResponse, TestGateway};
 
 pub(crate) const CLIENTS: [ClientDialect; 3] = [
     ClientDialect::Messages,

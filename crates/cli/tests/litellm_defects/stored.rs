@@ -5,11 +5,11 @@ use prowess_testkit::raw_zip::{RawEntry, RawZip};
 use prowess_wire::ClientDialect;
 use serde_json::json;
 
-use crate::server::MASTER;
-use crate::stage::{CLIENTS, commands, last_result, start_gateway, turns};
-use crate::vendors::client::{new_request, path};
-use crate::vendors::vendor::Vendor;
-use crate::vendors::{TestGateway, run};
+use super::server::MASTER;
+use super::stage::{CLIENTS, commands, last_result, start_gateway, turns};
+use super::vendors::client::{new_request, path};
+use super::vendors::vendor::Vendor;
+use super::vendors::{TestGateway, run};
 
 fn skill_md(name: &str) -> String {
     SkillFixture::new(name).skill_md()

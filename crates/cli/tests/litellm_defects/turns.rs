@@ -3,10 +3,10 @@
 use prowess_wire::ClientDialect;
 use serde_json::json;
 
-use crate::stage::{CLIENTS, bash, last_result, start_gateway, turns};
-use crate::vendors::client::{new_request, parse_answer};
-use crate::vendors::run;
-use crate::vendors::vendor::Vendor;
+use super::stage::{CLIENTS, bash, last_result, start_gateway, turns};
+use super::vendors::client::{new_request, parse_answer};
+use super::vendors::run;
+use super::vendors::vendor::Vendor;
 
 #[test]
 fn chat_runs_the_loop_to_its_end() {
@@ -157,7 +157,7 @@ fn a_client_tool_in_the_same_turn_goes_back() {
             let (response, sent) = gateway.talk(client, Vendor::Chat, &request, turn).await;
             assert_eq!(sent.len(), 1, "{}", response.text);
             let answer = parse_answer(client, false, &response).unwrap();
-            let calls = crate::vendors::client::calls_of(&answer);
+            let calls = super::vendors::client::calls_of(&answer);
             assert_eq!((calls.len(), calls[0].1.as_str()), (1, "weather"));
             assert!(!response.text.contains("not handled"));
         }

@@ -2,7 +2,7 @@
 
 use tempfile::TempDir;
 
-use crate::server::TestServer;
+use super::server::TestServer;
 
 /// The provider; more configuration may follow.
 const PROVIDER: &str = "[providers.stage]\nkind = 'scripted'\nscript = 'script.toml'\n";

@@ -10,6 +10,10 @@
     reason = "without its server a test must stop, and say why"
 )]
 
+#[path = "../../../cluster/tests/one_worker/left_out.rs"]
+mod left_out;
+
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -19,6 +23,10 @@ use tempfile::TempDir;
 
 /// The key that may do everything.
 pub(crate) const MASTER: &str = "the-master-key-of-these-tests";
+
+/// The test that is a gateway with a worker if this variable is set.
+pub(crate) const GATEWAY_TEST: &str = "gateway::commands_run_at_a_worker";
+pub(crate) const GATEWAY_VARIABLE: &str = "PROWESS_TEST_GATEWAY";
 
 /// A running server, killed when this is dropped.
 pub(crate) struct TestServer {
@@ -93,9 +101,31 @@ impl Drop for TestServer {
     }
 }
 
+/// Whether servers of this test binary are gateways of a cluster: the one that runs tests of
+/// others a second time.
+pub(crate) fn is_over_a_cluster() -> bool {
+    env!("CARGO_CRATE_NAME") == "over_a_cluster"
+}
+
+/// Whether a test is not run over a cluster, which this is.
+pub(crate) fn is_left_out(test: &str) -> bool {
+    is_over_a_cluster() && left_out::is_left_out(test)
+}
+
+/// So many seconds for `sleep`, but not those of the same test in another binary, which looks for
+/// its own process on the whole machine.
+pub(crate) fn sleep_seconds(seconds: u32) -> String {
+    let apart = if is_over_a_cluster() { 100_000 } else { 0 };
+    (seconds + apart).to_string()
+}
+
 /// Our binary, with nothing of the caller's environment that would change it.
 pub(crate) fn prowess(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+    program(env!("CARGO_BIN_EXE_prowess"), folder)
+}
+
+fn program(path: impl AsRef<OsStr>, folder: &Path) -> Command {
+    let mut command = Command::new(path);
     let inherited = std::env::vars_os().map(|(name, _)| name);
     for name in inherited.filter(|name| {
         let name = name.to_string_lossy();
@@ -109,9 +139,23 @@ pub(crate) fn prowess(folder: &Path) -> Command {
     command
 }
 
+/// What starts a server on a free port.
+fn serve(folder: &Path) -> Command {
+    if !is_over_a_cluster() {
+        let mut command = prowess(folder);
+        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        return command;
+    }
+    // There is no such program: one of our own tests becomes it.
+    let mut command = program(std::env::current_exe().unwrap(), folder);
+    command
+        .args(["--exact", GATEWAY_TEST, "--nocapture"])
+        .env(GATEWAY_VARIABLE, "1");
+    command
+}
+
 fn spawn(folder: &Path, variables: &[(&str, &str)]) -> (Child, String, Log) {
-    let mut child = prowess(folder)
-        .args(["serve", "--listen", "127.0.0.1:0"])
+    let mut child = serve(folder)
         .env("PROWESS_MASTER_KEY", MASTER)
         .env("PROWESS_LOG", "warn")
         .envs(variables.iter().copied())

@@ -22,7 +22,7 @@ use reqwest::multipart::{Form, Part};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::server::{MASTER, TestServer};
+use super::server::{MASTER, TestServer};
 use upstream_request::UpstreamRequest;
 use vendor::Vendor;
 

@@ -11,5 +11,9 @@
 pub(crate) mod api;
 pub(crate) mod create;
 pub(crate) mod files;
+/// A cluster in this process, for tests that are run a second time over it.
+#[cfg(test)]
+#[path = "../../../cluster/tests/one_worker/mod.rs"]
+pub(crate) mod one_worker;
 pub(crate) mod run_container;
 pub(crate) mod sandbox_handle;

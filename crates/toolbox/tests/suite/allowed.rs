@@ -1,6 +1,6 @@
 //! `allowed-tools`, enforced while a skill is active.
 
-use crate::support::{RunningToolbox, text};
+use super::support::{RunningToolbox, text};
 use prowess_testkit::SkillFixture;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Which tools there are, in each form, for few skills and for many.
 
-use crate::support::{names, text, toolbox_without_sandbox};
+use super::support::{names, text, toolbox_without_sandbox};
 use prowess_testkit::SkillFixture;
 use prowess_toolbox::{LoadToolStyle, ToolboxLimits, ToolboxOptions};
 use serde_json::json;

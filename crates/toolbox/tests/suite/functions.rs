@@ -1,6 +1,6 @@
 //! Functions of a `tools.py`, described and called in the sandbox.
 
-use crate::support::{RunningToolbox, names, native, text};
+use super::support::{RunningToolbox, names, native, text};
 use prowess_sandbox::Policy;
 use prowess_testkit::SkillFixture;
 use prowess_toolbox::ToolboxOptions;

@@ -1,7 +1,7 @@
 //! What hostile skills and careless models try: each gets a clear result, and nothing
 //! is reached.
 
-use crate::support::{RunningToolbox, native, text};
+use super::support::{RunningToolbox, native, text};
 use prowess_sandbox::{Policy, SandboxLimits};
 use prowess_testkit::SkillFixture;
 use prowess_toolbox::{LoadToolStyle, ToolboxOptions};

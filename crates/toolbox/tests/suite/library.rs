@@ -1,6 +1,6 @@
 //! Skills beyond the members: found by search, and loaded when they are first used.
 
-use crate::support::{OWNER, members, names, sandbox, skill, text};
+use super::support::{OWNER, members, names, sandbox, skill, text};
 use prowess_sandbox::Policy;
 use prowess_testkit::SkillFixture;
 use prowess_toolbox::{

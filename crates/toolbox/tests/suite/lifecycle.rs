@@ -1,6 +1,6 @@
 //! Skills that need others, names that never collide, skills that change.
 
-use crate::support::{RunningToolbox, members, names, skill, text, toolbox_without_sandbox};
+use super::support::{RunningToolbox, members, names, skill, text, toolbox_without_sandbox};
 use prowess_sandbox::Policy;
 use prowess_skill::Skill;
 use prowess_testkit::SkillFixture;
@@ -167,7 +167,7 @@ async fn a_changed_skill_is_what_runs_next_and_files_stay() {
 
 #[tokio::test]
 async fn a_session_shows_only_skills_that_were_needed() {
-    let (sandbox, _folder) = crate::support::sandbox().await;
+    let (sandbox, _folder) = super::support::sandbox().await;
     let many: Vec<SkillFixture> = (0..30)
         .map(|n| with_tool(&format!("s{n}"), "print(1)"))
         .collect();
@@ -200,7 +200,7 @@ async fn a_skill_of_any_name_can_be_run() {
     let odd = Skill::load(bundle, &prowess_skill::LoadOptions::default())
         .skill
         .unwrap();
-    let (sandbox, _folder) = crate::support::sandbox().await;
+    let (sandbox, _folder) = super::support::sandbox().await;
     let workspace = Workspace::for_skills(sandbox, "someone", Vec::new(), Policy::default());
     let toolbox =
         Toolbox::new(vec![odd.into()], Some(workspace), ToolboxOptions::default()).unwrap();
@@ -257,7 +257,7 @@ async fn revealed_tools_are_there_from_the_start_and_load_their_skill_when_calle
         "each is there once"
     );
 
-    let members = crate::support::members(&[SkillFixture::new("declares")
+    let members = super::support::members(&[SkillFixture::new("declares")
         .field("tools", "{other: {description: Says., script: say.sh}}")
         .file("say.sh", "echo said")]);
     running.toolbox.replace(members).await.unwrap();

@@ -1,6 +1,6 @@
 //! LiteLLM's tools, doing what they say.
 
-use crate::support::{RunningToolbox, names, native, text};
+use super::support::{RunningToolbox, names, native, text};
 use prowess_sandbox::Policy;
 use prowess_testkit::SkillFixture;
 use prowess_toolbox::ToolboxOptions;

@@ -1,6 +1,6 @@
 //! Loading skills and reading their files: needs no sandbox.
 
-use crate::support::{names, native, text, toolbox_without_sandbox};
+use super::support::{names, native, text, toolbox_without_sandbox};
 use prowess_testkit::SkillFixture;
 use prowess_toolbox::{ContentPart, ToolboxLimits, ToolboxOptions};
 use serde_json::json;

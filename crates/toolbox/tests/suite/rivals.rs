@@ -5,7 +5,7 @@
 //! Python nor a network; all rows, with the test or the reason of each, are in
 //! `python/prowess/tests/test_rivals.py`.
 
-use crate::support::{RunningToolbox, names, skill, text};
+use super::support::{RunningToolbox, names, skill, text};
 use prowess_skill::fields::allowed_tools::AllowedTools;
 use prowess_skill::{ArchiveLayout, BundleLimits, LoadOptions as Loading, Skill};
 use prowess_source::{LabelledSource, SearchBounds};
@@ -69,7 +69,7 @@ async fn the_plugins_tools_take_a_path_and_one_call_reads_any_file_before_or_aft
         load_style: LoadToolStyle::PerSkill,
         ..ToolboxOptions::default()
     };
-    let toolbox = crate::support::toolbox_without_sandbox(&[fixture], options);
+    let toolbox = super::support::toolbox_without_sandbox(&[fixture], options);
     let tool = toolbox.tools().remove(0);
     assert_eq!(tool.name, "load_skill_pdf");
     assert!(tool.description.contains("Does one thing well."));

@@ -1,6 +1,7 @@
 //! Skills from fixtures, toolboxes over them, and a real sandbox to run in.
 
-use prowess_sandbox::{Policy, Sandbox, SandboxSettings};
+use super::place::CommandPlace;
+use prowess_sandbox::{Policy, SandboxSettings, SharedSandboxes};
 use prowess_skill::{Bundle, BundleLimits, LoadOptions as Loading, Skill};
 use prowess_testkit::SkillFixture;
 use prowess_toolbox::{
@@ -44,8 +45,8 @@ pub(crate) fn toolbox_without_sandbox(
 pub(crate) struct RunningToolbox {
     pub(crate) toolbox: Toolbox,
     pub(crate) workspace: Workspace,
-    pub(crate) sandbox: Sandbox,
-    _folder: TempDir,
+    pub(crate) sandbox: SharedSandboxes,
+    _place: CommandPlace,
 }
 
 impl RunningToolbox {
@@ -62,7 +63,7 @@ impl RunningToolbox {
         options: ToolboxOptions,
         policy: Policy,
     ) -> Self {
-        let (sandbox, folder) = sandbox().await;
+        let (sandbox, place) = sandbox().await;
         let members = members(fixtures);
         let skills = members.iter().map(|m| Arc::clone(&m.skill)).collect();
         let workspace = Workspace::for_skills(sandbox.clone(), OWNER, skills, policy);
@@ -71,7 +72,7 @@ impl RunningToolbox {
             toolbox,
             workspace,
             sandbox,
-            _folder: folder,
+            _place: place,
         }
     }
 
@@ -93,12 +94,12 @@ impl RunningToolbox {
     }
 }
 
-pub(crate) async fn sandbox() -> (Sandbox, TempDir) {
+pub(crate) async fn sandbox() -> (SharedSandboxes, CommandPlace) {
     let folder = TempDir::new().unwrap();
     let mut settings = SandboxSettings::new(folder.path());
     settings.allow_reduced = true;
     settings.warm = 0;
-    (Sandbox::open(settings).await.unwrap(), folder)
+    CommandPlace::open(folder, settings, OWNER).await
 }
 
 /// The only part of an outcome, which is text.

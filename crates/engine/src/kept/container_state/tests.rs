@@ -1,5 +1,5 @@
-//! Real commands, a real store on both databases: what is committed is what a resumed run
-//! finds.
+//! Real commands, a real store on both databases, and over a cluster: what is committed is what
+//! a resumed run finds.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -10,11 +10,14 @@ use prowess_store::{
     RunResult, RunState, StepChanges, StepKind, StoreConfig,
 };
 use prowess_testkit::postgres::TestPostgres;
+use prowess_testkit::s3::TestS3;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::Instant;
 
 use super::*;
+use crate::containers::one_worker::OneWorker;
+use crate::containers::one_worker::left_out::is_left_out;
 
 static POSTGRES: LazyLock<TestPostgres> = LazyLock::new(TestPostgres::start);
 
@@ -26,22 +29,52 @@ struct Bed {
     sandbox: SharedSandboxes,
     tenant: TenantId,
     container: String,
+    /// If the container is in a cluster: that cluster, and the storage of its contents.
+    cluster: Option<(OneWorker, TestS3)>,
     folders: [TempDir; 2],
 }
 
 impl Bed {
+    /// With the sandbox of one host.
     async fn new(database: Database) -> Self {
         let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
-        let mut config = StoreConfig::local(folders[0].path());
-        config.inline_bytes = 1_000;
+        let mut config = store_config(&folders[0]);
         if database == Database::Postgres {
             config.database = POSTGRES.database();
         }
         let store = Store::open(&config).await.unwrap();
-        let mut settings = SandboxSettings::new(folders[1].path());
-        settings.allow_reduced = true;
-        settings.warm = 0;
-        let sandbox = SharedSandboxes::from(Sandbox::open(settings).await.unwrap());
+        let sandbox = Sandbox::open(sandbox_settings(&folders[1])).await;
+        Bed::with(store, sandbox.unwrap().into(), folders, None).await
+    }
+
+    /// With a cluster, on the kinds of database and storage that clusters have.
+    async fn over_a_cluster() -> Self {
+        let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+        let mut config = store_config(&folders[0]);
+        config.database = POSTGRES.database();
+        let s3 = TestS3::start();
+        s3.bucket("contents");
+        config.blobs = "s3://contents/some".to_owned();
+        let options = [
+            ("aws_endpoint", s3.endpoint()),
+            ("aws_allow_http", "true".to_owned()),
+            ("aws_region", "us-east-1".to_owned()),
+            ("aws_access_key_id", "id".to_owned()),
+            ("aws_secret_access_key", "secret".to_owned()),
+        ];
+        config.blob_options = options.map(|(name, value)| (name.to_owned(), value)).into();
+        let store = Store::open(&config).await.unwrap();
+        let settings = sandbox_settings(&folders[1]);
+        let cluster = OneWorker::start(store.clone(), folders[1].path(), settings).await;
+        Bed::with(store, cluster.sandboxes(), folders, Some((cluster, s3))).await
+    }
+
+    async fn with(
+        store: Store,
+        sandbox: SharedSandboxes,
+        folders: [TempDir; 2],
+        cluster: Option<(OneWorker, TestS3)>,
+    ) -> Self {
         let tenant = TenantId::default_tenant();
         let spec = ContainerSpec::default();
         let container = sandbox.create(tenant.as_str(), spec).await.unwrap();
@@ -56,6 +89,7 @@ impl Bed {
             sandbox,
             tenant,
             container,
+            cluster,
             folders,
         }
     }
@@ -139,8 +173,21 @@ impl Bed {
     }
 }
 
-/// Generates a test for each database.
-macro_rules! on_both_databases {
+fn store_config(folder: &TempDir) -> StoreConfig {
+    let mut config = StoreConfig::local(folder.path());
+    config.inline_bytes = 1_000;
+    config
+}
+
+fn sandbox_settings(folder: &TempDir) -> SandboxSettings {
+    let mut settings = SandboxSettings::new(folder.path());
+    settings.allow_reduced = true;
+    settings.warm = 0;
+    settings
+}
+
+/// Generates a test for each database, and one over a cluster.
+macro_rules! on_both_databases_and_over_a_cluster {
     ($($behaviour:ident,)+) => {
         mod sqlite {
             $(#[tokio::test]
@@ -156,10 +203,20 @@ macro_rules! on_both_databases {
                 super::$behaviour(bed).await;
             })+
         }
+        mod over_a_cluster {
+            $(#[tokio::test(flavor = "multi_thread")]
+            async fn $behaviour() {
+                if super::is_left_out(stringify!($behaviour)) {
+                    return;
+                }
+                let bed = super::Bed::over_a_cluster().await;
+                super::$behaviour(bed).await;
+            })+
+        }
     };
 }
 
-on_both_databases! {
+on_both_databases_and_over_a_cluster! {
     a_resumed_run_finds_the_files_of_its_last_committed_step,
     files_that_others_changed_are_part_of_the_next_change,
     a_container_that_is_gone_comes_back_with_its_files,
@@ -213,7 +270,9 @@ async fn files_that_others_changed_are_part_of_the_next_change(bed: Bed) {
     bed.bash("echo uploaded > in; echo 1 > log").await;
     let mut lease = bed.begin_run().await;
     let mut state = bed.open(&lease).await.unwrap();
-    assert_eq!(bed.commit(&mut lease, &mut state).await, Some(2));
+    // In a cluster, what others change is committed at once.
+    let new = bed.cluster.is_none().then_some(2);
+    assert_eq!(bed.commit(&mut lease, &mut state).await, new);
     bed.bash("rm in; echo 2 > log").await;
     let lease = bed.take_over(&lease).await;
     bed.restore(&lease).await;
