@@ -1,7 +1,8 @@
-//! The container image: a Debian with interpreters, the binary, and the script that starts it.
+//! The container image `slim`: a Debian with interpreters, the binary, and the script that
+//! starts it; and `full`, which has one more layer with a runtime.
 //!
-//! One archive that `docker load` and tools for OCI images read alike. It is written here, so
-//! that making it needs no container engine and its bytes depend on its files alone.
+//! Each is one archive that `docker load` and tools for OCI images read alike. It is written
+//! here, so that making it needs no container engine and its bytes depend on its files alone.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write as _};
@@ -13,6 +14,7 @@ use serde_json::{Map, Value, json};
 
 use super::file_tree::{FileTree, gzip};
 use super::image_root::{self, GLIBC, USER};
+use super::image_runtime;
 use super::program::GlibcVersion;
 use super::release::Release;
 use super::sums::file_digest;
@@ -57,8 +59,14 @@ impl Blob {
     }
 }
 
-/// Writes `prowess-VERSION-slim-image.tar`, and what is needed to start it safely.
-pub(super) fn write(release: &Release, bill: &str, out: &Path) -> anyhow::Result<()> {
+/// Writes `prowess-VERSION-slim-image.tar`, with a runtime also `…-full-image.tar`, and what is
+/// needed to start them safely.
+pub(super) fn write(
+    release: &Release,
+    bill: &str,
+    runtime: Option<&Path>,
+    out: &Path,
+) -> anyhow::Result<()> {
     anyhow::ensure!(
         GlibcVersion::parse(GLIBC).is_some_and(|its| release.glibc <= its),
         "the image has {GLIBC}, and the binary needs {}: build it with --glibc 2.28",
@@ -69,34 +77,47 @@ pub(super) fn write(release: &Release, bill: &str, out: &Path) -> anyhow::Result
     let debian = image_root::archive(release.date, release.quick)?;
     let own = work.join("own.tar");
     std::fs::write(&own, files(release, bill)?.tar(release.date)?)?;
-    let layers = [
+    let mut layers = vec![
         layer(&debian, &work.join("debian"), release.quick)?,
         layer(&own, &work.join("prowess"), release.quick)?,
     ];
-    let config = blob(
-        &work.join("config"),
-        "application/vnd.oci.image.config.v1+json",
-        &config(release, &layers)?,
-    )?;
-    let manifest = blob(
-        &work.join("manifest"),
-        "application/vnd.oci.image.manifest.v1+json",
-        &json!({
-            "schemaVersion": 2,
-            "mediaType": "application/vnd.oci.image.manifest.v1+json",
-            "config": config.reference(),
-            "layers": layers.each_ref().map(Blob::reference),
-        }),
-    )?;
-    let version = release.version;
-    let archive = out.join(format!("prowess-{version}-slim-image.tar"));
-    write_archive(&archive, release, &layers, &config, &manifest)
-        .with_context(|| format!("cannot write {}", archive.display()))?;
+    write_image("slim", release, &layers, out)?;
+    if let Some(runtime) = runtime {
+        let archive = work.join("runtime.tar");
+        image_runtime::write(runtime, release.date, &archive)?;
+        layers.push(layer(&archive, &work.join("runtime"), release.quick)?);
+        write_image("full", release, &layers, out)?;
+    }
     for name in COMPANIONS {
         let content = read(&format!("{SOURCES}/{name}"))?;
         std::fs::write(out.join(name), content).with_context(|| format!("cannot write {name}"))?;
     }
     Ok(())
+}
+
+/// Writes an image of these layers.
+fn write_image(tag: &str, release: &Release, layers: &[Blob], out: &Path) -> anyhow::Result<()> {
+    let work = release.work_folder().join("image");
+    let config = blob(
+        &work.join(format!("{tag}-config")),
+        "application/vnd.oci.image.config.v1+json",
+        &config(release, layers)?,
+    )?;
+    let manifest = blob(
+        &work.join(format!("{tag}-manifest")),
+        "application/vnd.oci.image.manifest.v1+json",
+        &json!({
+            "schemaVersion": 2,
+            "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": config.reference(),
+            "layers": layers.iter().map(Blob::reference).collect::<Vec<_>>(),
+        }),
+    )?;
+    let version = release.version;
+    let archive = out.join(format!("prowess-{version}-{tag}-image.tar"));
+    let tags = [format!("prowess:{tag}"), format!("prowess:{version}-{tag}")];
+    write_archive(&archive, release.date, &tags, layers, &config, &manifest)
+        .with_context(|| format!("cannot write {}", archive.display()))
 }
 
 /// What the image has beyond Debian.
@@ -198,15 +219,12 @@ fn finished_blob(
 /// The layout of OCI images, and the older `manifest.json` of Docker over the same blobs.
 fn write_archive(
     place: &Path,
-    release: &Release,
+    date: u64,
+    tags: &[String],
     layers: &[Blob],
     config: &Blob,
     manifest: &Blob,
 ) -> anyhow::Result<()> {
-    let tags = [
-        "prowess:slim".to_owned(),
-        format!("prowess:{}-slim", release.version),
-    ];
     let entries = tags.iter().map(|name| {
         let tag = name.rsplit_once(':').map_or(name.as_str(), |(_, tag)| tag);
         let annotations = json!({
@@ -232,7 +250,7 @@ fn write_archive(
         let mut header = tar::Header::new_ustar();
         header.set_size(size);
         header.set_mode(0o644);
-        header.set_mtime(release.date);
+        header.set_mtime(date);
         header.set_uid(0);
         header.set_gid(0);
         header

@@ -10,7 +10,7 @@
 //! | `program` | building and stripping the binary, and what it needs of its host |
 //! | `file_tree` | files in memory, and archives of them |
 //! | `deb`, `tarball`, `npm`, `wheel`, `image`, `sbom` | one artefact each |
-//! | `image_root` | the Debian inside the image |
+//! | `image_root`, `image_runtime` | the Debian inside the image; the runtime inside the image `full` |
 //! | `sums` | `SHA256SUMS` |
 //! | `tools` | programs that packaging needs |
 
@@ -18,6 +18,7 @@ mod deb;
 mod file_tree;
 mod image;
 mod image_root;
+mod image_runtime;
 mod npm;
 mod program;
 mod release;
@@ -54,6 +55,9 @@ pub(crate) struct Args {
     /// Only these artefacts
     #[arg(long, value_delimiter = ',', value_name = "ARTEFACT")]
     only: Vec<Artefact>,
+    /// Also make the container image `full`, with this runtime: DATA/sandbox/runtimes/NAME/current
+    #[arg(long, value_name = "FOLDER")]
+    runtime: Option<PathBuf>,
     /// Where to write; default: target/dist/artefacts
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -89,6 +93,7 @@ impl Args {
             binary: Some(binary),
             glibc: None,
             only: vec![Artefact::Deb, Artefact::Tarball, Artefact::Npm],
+            runtime: None,
             out: Some(out),
             revision: 1,
             quick: true,
@@ -108,6 +113,18 @@ impl Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let runtime = args.runtime.as_ref().map(|folder| root().join(folder));
+    if let Some(runtime) = &runtime {
+        anyhow::ensure!(
+            args.makes(Artefact::Image),
+            "a runtime is for the container image: add `image` to --only"
+        );
+        anyhow::ensure!(
+            image_root::is_possible(),
+            "a runtime is for the container image: install the package mmdebstrap"
+        );
+        image_runtime::check(runtime)?;
+    }
     let out = args.out();
     let made = out.exists() && std::fs::read_dir(&out)?.next().is_some();
     anyhow::ensure!(
@@ -139,7 +156,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     if args.only.is_empty() && !image_root::is_possible() {
         eprintln!("no container image: install the package mmdebstrap");
     } else if args.makes(Artefact::Image) {
-        image::write(&release, &bill, &out)?;
+        image::write(&release, &bill, runtime.as_deref(), &out)?;
     }
     sums::write(&out)?;
     eprintln!(

@@ -1,6 +1,6 @@
 //! The container image, on a Docker daemon of the test, with the flags that are shipped with it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -11,6 +11,9 @@ use super::documentation::blocks;
 use super::{dist, everything, installed, repository, succeeded};
 
 const IMAGE: &str = "prowess:slim";
+
+/// The image with a runtime of its own.
+const FULL_IMAGE: &str = "prowess:full";
 
 /// What `prowess doctor` says of a sandbox that lacks nothing.
 const STRICT: &str = "strict: every sandbox feature is available";
@@ -33,26 +36,41 @@ fn shipped_flags() -> Vec<String> {
     flags.lines().map(str::to_owned).collect()
 }
 
-/// A daemon that has loaded the image of the tests' own binary.
+/// A daemon, and images of the tests' own binary for it.
 struct Engine {
     daemon: Daemon,
+    /// A folder that looks like a checkout with artefacts.
+    checkout: TempDir,
 }
 
 impl Engine {
-    fn start() -> Engine {
+    /// With the artefacts that more arguments of `cargo xtask dist` lead to.
+    fn start(arguments: &[&str]) -> Engine {
         // The error says what is missing.
         let daemon = Daemon::start_empty().unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let archive = image(&folder);
-        let loaded = succeeded(daemon.docker(&["load", "--quiet", "--input"]).arg(archive));
+        let checkout = tempfile::tempdir().unwrap();
+        let artefacts = checkout.path().join("target/dist/artefacts");
+        std::fs::create_dir_all(&artefacts).unwrap();
+        image(&artefacts, arguments);
+        Engine { daemon, checkout }
+    }
+
+    /// Loads the image without a runtime.
+    fn load(&self) {
+        let archive = archive(&self.checkout.path().join("target/dist/artefacts"));
+        let mut load = self.daemon.docker(&["load", "--quiet", "--input"]);
+        let loaded = succeeded(load.arg(archive));
         assert!(loaded.contains(IMAGE), "{loaded}");
-        Engine { daemon }
     }
 
     /// Runs a command of prowess in a new container; returns everything it printed.
     fn run(&self, flags: &[String], arguments: &[&str]) -> String {
+        self.run_image(IMAGE, flags, arguments)
+    }
+
+    fn run_image(&self, image: &str, flags: &[String], arguments: &[&str]) -> String {
         let mut run = self.daemon.docker(&["run", "--rm", "--network=none"]);
-        let run = run.args(flags).arg(IMAGE).args(arguments);
+        let run = run.args(flags).arg(image).args(arguments);
         everything(&run.output().unwrap())
     }
 
@@ -72,14 +90,31 @@ impl Engine {
     }
 }
 
-/// Makes the image; returns its archive.
-fn image(folder: &TempDir) -> PathBuf {
+/// Makes the image.
+fn image(folder: &Path, arguments: &[&str]) {
     installed("image-root/slim.tar");
-    dist(&["--only=image"], folder.path());
-    let name = format!("prowess-{}-slim-image.tar", env!("CARGO_PKG_VERSION"));
-    let archive = folder.path().join(name);
-    assert!(archive.exists());
-    archive
+    dist(&[arguments, &["--only=image"]].concat(), folder);
+    assert!(archive(folder).exists());
+}
+
+/// The archive of the image without a runtime.
+fn archive(folder: &Path) -> PathBuf {
+    let version = env!("CARGO_PKG_VERSION");
+    folder.join(format!("prowess-{version}-slim-image.tar"))
+}
+
+/// What an installation of a runtime leaves: a root with a shell and little else, by the script
+/// that the tests of `prowess runtime` have in place of mmdebstrap.
+fn tiny_runtime() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let script = repository().join("crates/cli/tests/runtimes/mmdebstrap");
+    // It notes beside itself that it was called.
+    std::fs::copy(script, folder.path().join("make-root")).unwrap();
+    let make = "set -e\nmkdir debs root\n: >debs/a_1_all.deb\nsh make-root root.tar\n\
+                tar -xf root.tar -C root\necho '{}' >lock.json\n";
+    let mut shell = Command::new("sh");
+    succeeded(shell.args(["-c", make]).current_dir(folder.path()));
+    folder
 }
 
 #[test]
@@ -87,7 +122,16 @@ fn the_image_works_with_the_flags_that_are_shipped() {
     if !has_root() {
         return;
     }
-    let engine = Engine::start();
+    let runtime = tiny_runtime();
+    let runtime = format!("--runtime={}", runtime.path().display());
+    let engine = Engine::start(&[&runtime]);
+    // This loads both images.
+    run_page(&engine);
+
+    let read = ["sandbox", "exec", "--", "cat", "/usr/share/tiny"];
+    let shown = engine.run_image(FULL_IMAGE, &shipped_flags(), &read);
+    assert!(shown.contains("a tiny runtime\n"), "{shown}");
+
     let mut flags = shipped_flags();
     flags.push(format!(
         "--volume={}:/install:ro",
@@ -134,15 +178,10 @@ print(answer.status)";
     let mut code = engine.daemon.docker(&["inspect", "--format"]);
     let code = succeeded(code.args(["{{.State.ExitCode}}", &container]));
     assert_eq!(code.trim(), "0", "it stops when it is asked to");
-    run_page(&engine);
 }
 
-/// Runs the commands of docs/containers.md, in a folder that looks like a checkout.
+/// Runs the commands of docs/containers.md.
 fn run_page(engine: &Engine) {
-    let folder = tempfile::tempdir().unwrap();
-    let artefacts = folder.path().join("target/dist/artefacts");
-    std::fs::create_dir_all(&artefacts).unwrap();
-    dist(&["--only=image"], &artefacts);
     let client = engine.daemon.docker(&[]);
     let words = std::iter::once(client.get_program()).chain(client.get_args());
     let client: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();
@@ -155,8 +194,12 @@ fn run_page(engine: &Engine) {
         blocks("docs/containers.md", "sh").concat()
     );
     let mut shell = Command::new("bash");
-    let shown = succeeded(shell.args(["-c", &script]).current_dir(folder.path()));
-    assert!(shown.contains(STRICT), "{shown}");
+    shell
+        .args(["-c", &script])
+        .current_dir(engine.checkout.path());
+    let shown = succeeded(&mut shell);
+    assert_eq!(shown.matches(STRICT).count(), 2, "{shown}");
+    assert!(shown.contains("/usr/lib/prowess/runtime"), "{shown}");
 }
 
 #[test]
@@ -164,7 +207,8 @@ fn without_a_flag_doctor_names_it() {
     if !has_root() {
         return;
     }
-    let engine = Engine::start();
+    let engine = Engine::start(&[]);
+    engine.load();
     let shipped = shipped_flags();
     let without = |part: &str| -> Vec<String> {
         let kept = shipped.iter().filter(|flag| !flag.contains(part));
@@ -262,7 +306,7 @@ fn the_image_has_the_same_bytes_each_time() {
     }
     let folders = [(), ()].map(|()| tempfile::tempdir().unwrap());
     let sums = |folder: &TempDir| {
-        image(folder);
+        image(folder.path(), &[]);
         std::fs::read_to_string(folder.path().join("SHA256SUMS")).unwrap()
     };
     let [first, second] = folders.each_ref().map(sums);

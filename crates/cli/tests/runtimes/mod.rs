@@ -1,6 +1,8 @@
 //! `prowess runtime`, with programs in place of apt-get and mmdebstrap that make a tiny root:
 //! steps, journal, lock and checks are real.
 
+mod ordinary_user;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -51,9 +53,14 @@ impl RuntimePlace {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.0.command(arguments);
-        let path = std::env::var("PATH").unwrap();
-        command.env("PATH", format!("{}:{path}", self.programs().display()));
+        command.env("PATH", self.path());
         command
+    }
+
+    /// Where programs are found: those that pretend first.
+    fn path(&self) -> String {
+        let path = std::env::var("PATH").unwrap();
+        format!("{}:{path}", self.programs().display())
     }
 
     fn run(&self, arguments: &[&str]) -> (String, String, Option<i32>) {
