@@ -15,6 +15,7 @@ mod fuzz;
 mod known_models;
 mod needs;
 mod prometheus;
+mod python_environment;
 mod run;
 mod setup;
 mod soak;

@@ -7,7 +7,8 @@ use anyhow::{Context, bail};
 
 use crate::run::{command, root, run, succeeds, target};
 use crate::{
-    bare_root, chromium, cluster_programs, dist, prometheus, test_artefacts, test_build, wheels,
+    bare_root, chromium, cluster_programs, dist, prometheus, python_environment, test_artefacts,
+    test_build, wheels,
 };
 
 /// Python clients that are tested, each in its own environment: vendors' SDKs in old and
@@ -73,8 +74,7 @@ impl Step {
             Step::PythonClient(client) => python_client(client),
             Step::Aider => aider(),
             Step::Wheels => {
-                python_client("wheels")?;
-                python_client("prowess")?;
+                wheel_environments()?;
                 wheels::install()
             }
             Step::NodeClients => node_packages("tests/sdk", "sdk/node"),
@@ -132,7 +132,11 @@ impl Installation {
             Step::Image,
         ];
         let mut steps = others.into_iter().chain(clients);
-        let thread = std::thread::spawn(move || steps.try_for_each(Step::install));
+        let thread = std::thread::spawn(move || {
+            steps.try_for_each(Step::install)?;
+            wheel_environments()?;
+            test_artefacts::install_tools()
+        });
         Ok(Installation(thread))
     }
 
@@ -222,6 +226,12 @@ pub(crate) fn unpack(packages: &[&str], place: &Path) -> bool {
     unpacked
 }
 
+/// Where the Prowess packages for Python are built, and where the tests use them.
+fn wheel_environments() -> anyhow::Result<()> {
+    python_client("wheels")?;
+    python_client("prowess")
+}
+
 fn python_client(client: &str) -> anyhow::Result<()> {
     let requirements = root().join(format!("tests/sdk/{client}.txt"));
     environment(&requirements, &target().join("sdk").join(client))
@@ -266,10 +276,7 @@ fn environment_on(python: &Path, requirements: &Path, place: &Path) -> anyhow::R
     if is_installed(requirements, place) {
         return Ok(());
     }
-    run(&mut command(
-        python,
-        &["-m", "venv", "--clear", &path_text(place)?],
-    ))?;
+    python_environment::create(python, place)?;
     run(&mut command(
         place.join("bin/python"),
         &[
@@ -289,15 +296,9 @@ fn environment_on(python: &Path, requirements: &Path, place: &Path) -> anyhow::R
     Ok(())
 }
 
-/// Whether these requirements are installed. The programs of an environment name its path, so
-/// one that was moved with its checkout does not count.
+/// Whether these requirements are installed.
 fn is_installed(requirements: &Path, place: &Path) -> bool {
-    let names_place = std::fs::read_to_string(place.join("bin/pip")).is_ok_and(|pip| {
-        pip.lines()
-            .next()
-            .is_some_and(|line| line.contains(&*place.to_string_lossy()))
-    });
-    names_place && same_content(requirements, &place.join("requirements.txt"))
+    python_environment::is_at(place) && same_content(requirements, &place.join("requirements.txt"))
 }
 
 /// The JavaScript packages of a folder's `package.json`. Coding agents are large, and the

@@ -13,15 +13,20 @@ const CHECKERS: [(&str, &str); 4] = [
     ("npm", "npm"),
 ];
 
-/// Makes them each time, so that the tests always use the current code.
-pub(crate) fn make() -> anyhow::Result<()> {
+/// Installs what makes and checks them.
+pub(crate) fn install_tools() -> anyhow::Result<()> {
     let is_missing = |program: &str| !succeeds(&mut command(program, &["--version"]));
     let missing = CHECKERS.iter().filter(|(program, _)| is_missing(program));
     let missing: Vec<&str> = missing.map(|(_, package)| *package).collect();
     if !missing.is_empty() {
         system_packages(&missing)?;
     }
-    ToolSet::Wheels.install()?;
+    ToolSet::Wheels.install().map(drop)
+}
+
+/// Makes them each time, so that the tests always use the current code.
+pub(crate) fn make() -> anyhow::Result<()> {
+    install_tools()?;
     let out = target().join("test-artefacts");
     dist::run(&dist::Args::for_tests(test_build::binary()?, out))
 }

@@ -41,48 +41,65 @@ fn seconds(whole: u32, number: u32) -> String {
     format!("{whole}.0{number}{}", std::process::id())
 }
 
+/// Runs a case on both databases at the same time: it waits most of the time, for a lease to end.
+fn on_both_databases(case: impl AsyncFn(Option<String>) + Sync) {
+    let postgres = TestPostgres::start();
+    std::thread::scope(|scope| {
+        scope.spawn(|| run(case(None)));
+        run(case(Some(postgres.database())));
+    });
+}
+
+/// What a run gives that nothing disturbs.
+async fn undisturbed(dialect: KeptDialect, database: Option<String>) -> Observation {
+    let bed = Bed::start(database, &[]).await;
+    Bed::text(bed.kept_request(dialect, prompts::WRITE)).await;
+    let undisturbed = Observation::wait("undisturbed", &bed, dialect).await;
+    assert_eq!(undisturbed.calls, 3);
+    assert!(
+        undisturbed.files.ends_with("\n\none\ntwo\nend"),
+        "{}",
+        undisturbed.files
+    );
+    undisturbed
+}
+
 /// Kills a server at every point, for each dialect.
 fn kill_everywhere(database: impl Fn() -> Option<String> + Sync) {
-    for dialect in KeptDialect::ALL {
-        let undisturbed = run(async {
-            let bed = Bed::start(database(), &[]).await;
-            Bed::text(bed.kept_request(dialect, prompts::WRITE)).await;
-            Observation::wait("undisturbed", &bed, dialect).await
-        });
-        assert_eq!(undisturbed.calls, 3);
-        assert!(
-            undisturbed.files.ends_with("\n\none\ntwo\nend"),
-            "{}",
-            undisturbed.files
-        );
+    let expected = KeptDialect::ALL.map(|dialect| undisturbed(dialect, database()));
+    let expected = run(futures_util::future::join_all(expected));
+    let cases = KeptDialect::ALL.into_iter().zip(&expected);
+    let cases = cases.flat_map(|(dialect, expected)| {
         let points = KillPoint::ALL.iter();
-        let points = Mutex::new(points.filter(|point| point.is_passed_by(dialect)));
-        let failures = Mutex::new(Vec::new());
-        let work = || {
-            loop {
-                let next = points.lock().unwrap().next();
-                let Some(point) = next else {
-                    break;
-                };
-                let case = format!("{dialect:?} {point:?}");
-                let checked = catch_unwind(AssertUnwindSafe(|| {
-                    let disturbed = run(point.run(&case, dialect, database()));
-                    let abandoned = undisturbed.assert_same(&case, &disturbed);
-                    point.assert_abandoned(&case, dialect, &abandoned);
-                }));
-                if checked.is_err() {
-                    failures.lock().unwrap().push(case);
-                }
+        let passed = points.filter(move |point| point.is_passed_by(dialect));
+        passed.map(move |point| (dialect, point, expected))
+    });
+    let cases = Mutex::new(cases);
+    let failures = Mutex::new(Vec::new());
+    let work = || {
+        loop {
+            let next = cases.lock().unwrap().next();
+            let Some((dialect, point, expected)) = next else {
+                break;
+            };
+            let case = format!("{dialect:?} {point:?}");
+            let checked = catch_unwind(AssertUnwindSafe(|| {
+                let disturbed = run(point.run(&case, dialect, database()));
+                let abandoned = expected.assert_same(&case, &disturbed);
+                point.assert_abandoned(&case, dialect, &abandoned);
+            }));
+            if checked.is_err() {
+                failures.lock().unwrap().push(case);
             }
-        };
-        std::thread::scope(|scope| {
-            for _ in 0..AT_ONCE {
-                scope.spawn(work);
-            }
-        });
-        let failures = failures.into_inner().unwrap();
-        assert!(failures.is_empty(), "{failures:#?}");
-    }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(work);
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{failures:#?}");
 }
 
 #[test]
@@ -120,12 +137,10 @@ async fn killed_in_a_command(database: Option<String>, argument: &str) {
 
 #[test]
 fn a_command_whose_server_was_killed_is_run_again_from_its_files() {
-    run(killed_in_a_command(None, &seconds(2, 1)));
-    let postgres = TestPostgres::start();
-    run(killed_in_a_command(
-        Some(postgres.database()),
-        &seconds(2, 2),
-    ));
+    on_both_databases(async |database| {
+        let argument = seconds(2, if database.is_none() { 1 } else { 2 });
+        killed_in_a_command(database, &argument).await;
+    });
 }
 
 async fn three_runs_in_one_container(database: Option<String>) {
@@ -170,9 +185,7 @@ async fn three_runs_in_one_container(database: Option<String>) {
 
 #[test]
 fn runs_in_one_container_do_not_mix_their_files() {
-    run(three_runs_in_one_container(None));
-    let postgres = TestPostgres::start();
-    run(three_runs_in_one_container(Some(postgres.database())));
+    on_both_databases(three_runs_in_one_container);
 }
 
 async fn one_run_for_one_key(database: Option<String>) {
@@ -210,9 +223,7 @@ async fn one_run_for_one_key(database: Option<String>) {
 
 #[test]
 fn a_key_names_one_run_however_often_it_is_sent() {
-    run(one_run_for_one_key(None));
-    let postgres = TestPostgres::start();
-    run(one_run_for_one_key(Some(postgres.database())));
+    on_both_databases(one_run_for_one_key);
 }
 
 async fn cancelled_in_a_command(database: Option<String>, argument: &str) {
@@ -247,12 +258,10 @@ async fn cancelled_in_a_command(database: Option<String>, argument: &str) {
 
 #[test]
 fn a_run_is_cancelled_while_its_command_runs_and_stays_so() {
-    run(cancelled_in_a_command(None, &seconds(900, 3)));
-    let postgres = TestPostgres::start();
-    run(cancelled_in_a_command(
-        Some(postgres.database()),
-        &seconds(900, 6),
-    ));
+    on_both_databases(async |database| {
+        let argument = seconds(900, if database.is_none() { 3 } else { 6 });
+        cancelled_in_a_command(database, &argument).await;
+    });
 }
 
 #[test]
@@ -327,10 +336,8 @@ async fn stopped_past_its_lease(database: Option<String>, argument: &str) {
 
 #[test]
 fn a_server_that_lost_its_run_while_it_was_stopped_writes_nothing() {
-    run(stopped_past_its_lease(None, &seconds(2, 4)));
-    let postgres = TestPostgres::start();
-    run(stopped_past_its_lease(
-        Some(postgres.database()),
-        &seconds(2, 5),
-    ));
+    on_both_databases(async |database| {
+        let argument = seconds(2, if database.is_none() { 4 } else { 5 });
+        stopped_past_its_lease(database, &argument).await;
+    });
 }

@@ -10,6 +10,7 @@
 //! | [`fleet`] | a cluster of real processes, each of which can be killed |
 //! | [`tcp_proxy`] | a network between two programs that can be lost |
 //! | [`watched`] | any server program, started for a test and gone with it |
+//! | `kept_folder` | folders that take long to make, made once and copied |
 //! | `embedding_vendors` | vendors' embedding APIs for that server |
 //! | `endpoint_vendor` | OpenAI's endpoints besides conversations for that server |
 //! | `upstream` | a mock HTTP server with prepared responses, valid or broken, that records requests |
@@ -30,6 +31,7 @@ pub mod fleet;
 pub mod friendly;
 pub mod haproxy;
 pub mod hostile;
+mod kept_folder;
 pub mod nats;
 pub mod postgres;
 pub mod raw_tar;

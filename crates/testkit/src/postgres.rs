@@ -11,6 +11,7 @@
 )]
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
@@ -19,6 +20,7 @@ use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::kept_folder;
 use crate::watched::free_port;
 
 /// PostgreSQL refuses to run as root; this is who runs it then.
@@ -36,6 +38,19 @@ const WATCHER: &str = r#"
 /// Of a server whose data may be lost with its machine.
 const FAST: &str = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off \
     -c full_page_writes=off";
+
+/// Of a new server's files.
+const INITDB_OPTIONS: [&str; 9] = [
+    "-A",
+    "trust",
+    "-U",
+    "postgres",
+    "-E",
+    "UTF8",
+    "--locale=C",
+    "--no-sync",
+    "--no-instructions",
+];
 
 /// How long a killed server may take until it runs again.
 const MAX_RECOVERY: Duration = Duration::from_secs(60);
@@ -85,10 +100,7 @@ impl TestPostgres {
         if owner_uid(&folder) == 0 {
             chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
         }
-        let mut initdb = unprivileged(&programs.join("initdb"), &folder);
-        initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"]);
-        initdb.args(["--no-sync", "--no-instructions", "-D"]);
-        assert_success(&initdb.arg(folder.join("data")).output().unwrap(), "initdb");
+        create_cluster(&programs, &folder);
         let (watcher, input) = start_watcher(&programs, &folder, options);
         TestPostgres {
             folder,
@@ -100,9 +112,13 @@ impl TestPostgres {
         }
     }
 
-    /// Creates an empty database and returns its URL.
+    /// The URL of a database that is empty and that nobody else gets.
     pub fn database(&self) -> String {
         let number = self.databases.fetch_add(1, Ordering::Relaxed);
+        // Every server begins with one, and most tests need no other.
+        if number == 0 {
+            return self.database_url("postgres");
+        }
         let name = format!("test_{number}");
         let mut createdb = unprivileged(&self.programs.join("createdb"), &self.folder);
         createdb.arg("-h").arg(&self.folder);
@@ -111,6 +127,10 @@ impl TestPostgres {
         }
         let made = createdb.args(["-U", "postgres", &name]).output().unwrap();
         assert_success(&made, "createdb");
+        self.database_url(&name)
+    }
+
+    fn database_url(&self, name: &str) -> String {
         match self.port {
             Some(port) => format!("postgres://postgres@127.0.0.1:{port}/{name}"),
             None => format!(
@@ -178,6 +198,23 @@ impl Drop for TestPostgres {
         drop(self.input.take());
         let _ = self.watcher.wait();
     }
+}
+
+/// Makes the files of a new server in `data`. Making them takes longer than all the rest of most
+/// tests, so they are made once for each version of PostgreSQL.
+fn create_cluster(programs: &Path, folder: &Path) {
+    let program = programs.join("initdb");
+    let version = Command::new(&program).arg("--version").output().unwrap();
+    assert_success(&version, "initdb --version");
+    let mut hasher = DefaultHasher::new();
+    (&version.stdout, INITDB_OPTIONS, owner_uid(folder)).hash(&mut hasher);
+    let name = format!("postgres-{:016x}", hasher.finish());
+    let data = folder.join("data");
+    kept_folder::copy_or_make(&name, &data, || {
+        let mut initdb = unprivileged(&program, folder);
+        initdb.args(INITDB_OPTIONS).arg("-D").arg(&data);
+        assert_success(&initdb.output().unwrap(), "initdb");
+    });
 }
 
 fn start_watcher(programs: &Path, folder: &Path, options: &str) -> (Child, ChildStdin) {

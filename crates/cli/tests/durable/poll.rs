@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 const MAX_WAIT: Duration = Duration::from_secs(60);
-const INTERVAL: Duration = Duration::from_millis(20);
+/// A check may list all processes or open a connection, for several servers at a time.
+const INTERVAL: Duration = Duration::from_millis(50);
 
 /// Waits until `check` returns something; stops the test if it never does.
 pub(crate) async fn wait_for<T>(what: &str, mut check: impl AsyncFnMut() -> Option<T>) -> T {

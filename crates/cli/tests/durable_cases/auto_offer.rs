@@ -2,14 +2,13 @@
 //! others are stored meanwhile that fit better.
 
 use prowess_testkit::SkillFixture;
-use prowess_testkit::postgres::TestPostgres;
 use reqwest::multipart::{Form, Part};
 use serde_json::Value;
 
 use crate::durable::bed::{Bed, SHORT_LEASE};
 use crate::durable::model::prompts;
 use crate::durable::request::KeptDialect;
-use crate::run;
+use crate::on_both_databases;
 
 /// Stored skills: more than are offered whatever the task.
 const SKILLS: usize = 70;
@@ -73,7 +72,5 @@ async fn offers_the_same(database: Option<String>) {
 
 #[test]
 fn a_resumed_run_with_auto_offers_the_same_skills() {
-    run(offers_the_same(None));
-    let postgres = TestPostgres::start();
-    run(offers_the_same(Some(postgres.database())));
+    on_both_databases(offers_the_same);
 }

@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use prowess_testkit::postgres::TestPostgres;
 use reqwest::multipart::{Form, Part};
 use serde_json::json;
 
@@ -11,7 +10,7 @@ use crate::durable::bed::{Bed, SHORT_LEASE};
 use crate::durable::model::prompts;
 use crate::durable::observation::container_id;
 use crate::durable::request::in_container;
-use crate::run;
+use crate::on_both_databases;
 
 /// The folders of containers below this one.
 fn containers(folder: &Path) -> Vec<PathBuf> {
@@ -71,7 +70,5 @@ async fn expires_between_two_servers(database: Option<String>) {
 
 #[test]
 fn a_container_that_expired_meanwhile_is_created_again_with_its_files() {
-    run(expires_between_two_servers(None));
-    let postgres = TestPostgres::start();
-    run(expires_between_two_servers(Some(postgres.database())));
+    on_both_databases(expires_between_two_servers);
 }

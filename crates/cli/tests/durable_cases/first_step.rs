@@ -125,8 +125,10 @@ async fn killed_everywhere(database: impl Fn() -> Option<String>, points: &[&'st
 
 #[test]
 fn a_run_that_begins_with_a_container_ends_as_if_its_server_had_not_been_killed() {
-    run(killed_everywhere(|| None, &POINTS));
     let postgres = TestPostgres::start();
-    let points = ["turn-received:1", "turn-stored:1", "command-done:1"];
-    run(killed_everywhere(|| Some(postgres.database()), &points));
+    std::thread::scope(|scope| {
+        scope.spawn(|| run(killed_everywhere(|| None, &POINTS)));
+        let points = ["turn-received:1", "turn-stored:1", "command-done:1"];
+        run(killed_everywhere(|| Some(postgres.database()), &points));
+    });
 }

@@ -7,7 +7,7 @@ use crate::durable::bed::{Bed, SHORT_LEASE};
 use crate::durable::model::prompts;
 use crate::durable::observation::Observation;
 use crate::durable::request::KeptDialect;
-use crate::run;
+use crate::{run, undisturbed};
 
 /// Makes the journal of the only run one of format 1: what was fixed before the first turn is a
 /// step of its own.
@@ -51,32 +51,36 @@ async fn make_older_start(bed: &Bed) {
         .await;
 }
 
-async fn goes_on(database: impl Fn() -> Option<String>) {
+async fn goes_on_from(point: &'static str, database: Option<String>, undisturbed: &Observation) {
     let dialect = KeptDialect::Responses;
-    let bed = Bed::start(database(), &[]).await;
-    Bed::text(bed.kept_request(dialect, prompts::WRITE)).await;
-    let undisturbed = Observation::wait("undisturbed", &bed, dialect).await;
-    for point in ["before-turn:1", "turn-stored:1", "results-stored:1"] {
-        let variables = [SHORT_LEASE, ("PROWESS_FAIL_POINT", point)];
-        let mut bed = Bed::start(database(), &variables).await;
-        Bed::send_in_background(bed.kept_request(dialect, prompts::WRITE));
-        bed.wait_for_death().await;
-        match point {
-            "before-turn:1" => make_older_start(&bed).await,
-            _ => make_older(&bed).await,
-        }
-        bed.restart(&[]);
-        let resumed = Observation::wait(point, &bed, dialect).await;
-        undisturbed.assert_same(point, &resumed);
-        // An older server would not know how to read what was added.
-        let formats = "SELECT COUNT(*) FROM journal_runs WHERE format > 1";
-        assert_eq!(bed.number(formats).await, 1, "{point}");
+    let variables = [SHORT_LEASE, ("PROWESS_FAIL_POINT", point)];
+    let mut bed = Bed::start(database, &variables).await;
+    Bed::send_in_background(bed.kept_request(dialect, prompts::WRITE));
+    bed.wait_for_death().await;
+    match point {
+        "before-turn:1" => make_older_start(&bed).await,
+        _ => make_older(&bed).await,
     }
+    bed.restart(&[]);
+    let resumed = Observation::wait(point, &bed, dialect).await;
+    undisturbed.assert_same(point, &resumed);
+    // An older server would not know how to read what was added.
+    let formats = "SELECT COUNT(*) FROM journal_runs WHERE format > 1";
+    assert_eq!(bed.number(formats).await, 1, "{point}");
+}
+
+async fn goes_on(database: impl Fn() -> Option<String>) {
+    let undisturbed = undisturbed(KeptDialect::Responses, database()).await;
+    let points = ["before-turn:1", "turn-stored:1", "results-stored:1"];
+    let points = points.map(|point| goes_on_from(point, database(), &undisturbed));
+    futures_util::future::join_all(points).await;
 }
 
 #[test]
 fn a_run_that_an_older_version_began_goes_on() {
-    run(goes_on(|| None));
     let postgres = TestPostgres::start();
-    run(goes_on(|| Some(postgres.database())));
+    std::thread::scope(|scope| {
+        scope.spawn(|| run(goes_on(|| None)));
+        run(goes_on(|| Some(postgres.database())));
+    });
 }

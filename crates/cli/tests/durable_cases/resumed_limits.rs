@@ -1,12 +1,10 @@
 //! The limits of a run count what servers before have used.
 
-use prowess_testkit::postgres::TestPostgres;
-
 use crate::durable::bed::{Bed, SHORT_LEASE};
 use crate::durable::events::assert_dense;
 use crate::durable::model::prompts;
 use crate::durable::request::KeptDialect;
-use crate::run;
+use crate::on_both_databases;
 
 /// A server is killed after the first command; when another one has the run, it has been going
 /// on for longer than it may.
@@ -32,7 +30,5 @@ async fn resumed_too_late(database: Option<String>) {
 
 #[test]
 fn the_time_of_a_run_is_counted_from_its_start_on_another_server_too() {
-    run(resumed_too_late(None));
-    let postgres = TestPostgres::start();
-    run(resumed_too_late(Some(postgres.database())));
+    on_both_databases(resumed_too_late);
 }
