@@ -172,6 +172,10 @@ async fn disturbances_lose_and_double_nothing() {
     assert_exact(&bed, runs, &expected, &disturbances).await;
 }
 
+/// Steps of a run: three turns, the results of two, and the container that was opened for the
+/// first command.
+const STEPS: i64 = 6;
+
 /// Every run has ended once, with the steps and files of an undisturbed one.
 async fn assert_exact(
     bed: &ClusterBed,
@@ -188,7 +192,7 @@ async fn assert_exact(
     for row in &rows {
         let (id, state): (String, String) = (row.get("id"), row.get("state"));
         let steps: i64 = row.get("steps");
-        assert_eq!((state.as_str(), steps), ("completed", 5), "{id}");
+        assert_eq!((state.as_str(), steps), ("completed", STEPS), "{id}");
         let result: String = row.get("result");
         let result: Value = serde_json::from_str(&result).unwrap();
         let files = files_of(&mut database, &container_id(&result)).await;
