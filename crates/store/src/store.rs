@@ -21,8 +21,9 @@ use crate::lost_database::EarlierContent;
 use crate::quota::StorageLimits;
 use crate::readiness::ReadinessCache;
 use crate::resolve::ResolveCache;
-use crate::skill_index::{BlockCache, MergeQueue, PageCache};
+use crate::skill_index::{BlockCache, MergeQueue, PageCache, RecentCache};
 use crate::skill_vectors::VectorCache;
+use crate::skills::RoutedCache;
 
 /// Skills, versions, files, keys and tenants. Cheap to clone; clones share
 /// everything.
@@ -35,6 +36,8 @@ struct StoreInner {
     resolve_cache: ResolveCache,
     block_cache: BlockCache,
     page_cache: PageCache,
+    recent_cache: RecentCache,
+    routed_cache: RoutedCache,
     merge_queue: MergeQueue,
     vector_cache: VectorCache,
     new_documents: Notify,
@@ -72,6 +75,8 @@ impl Store {
             resolve_cache: ResolveCache::new(config.freshness, config.cache_bytes),
             block_cache: BlockCache::default(),
             page_cache: PageCache::default(),
+            recent_cache: RecentCache::default(),
+            routed_cache: RoutedCache::default(),
             merge_queue: MergeQueue::default(),
             vector_cache: VectorCache::default(),
             new_documents: Notify::new(),
@@ -139,6 +144,14 @@ impl Store {
 
     pub(crate) fn page_cache(&self) -> &PageCache {
         &self.0.page_cache
+    }
+
+    pub(crate) fn recent_cache(&self) -> &RecentCache {
+        &self.0.recent_cache
+    }
+
+    pub(crate) fn routed_cache(&self) -> &RoutedCache {
+        &self.0.routed_cache
     }
 
     pub(crate) fn merge_queue(&self) -> &MergeQueue {

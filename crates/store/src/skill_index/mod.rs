@@ -19,8 +19,8 @@
 //! *retired*: its pages remain for a while, for queries that have read the list of blocks
 //! before.
 //!
-//! A query reads the blocks and the recent documents in one statement, which is a snapshot,
-//! then the pages of its terms by key.
+//! A query reads the blocks and the numbers of the recent documents in one statement, which is a
+//! snapshot, then the terms of these documents and the pages of its own terms by key.
 //!
 //! | module | owns |
 //! |---|---|
@@ -35,6 +35,7 @@
 //! | `write` | adding and removing a document, in the transaction of an upload or a deletion |
 //! | `seal` | packing recent documents into a block |
 //! | `merge_plan`, `merge`, `page_cursor`, `merge_queue` | which blocks to merge; merging them; reading them in order of terms; when |
+//! | `recent_cache` | the terms of recent documents that were read |
 //! | `snapshot`, `query_pages`, `term_lists` | what a query reads: blocks and recent documents; pages; posting lists |
 //! | `lookup` | the ranking of a query |
 //! | `backfill` | indexing what an earlier release has stored |
@@ -57,6 +58,7 @@ mod page_cache;
 mod page_cursor;
 mod posting;
 mod query_pages;
+mod recent_cache;
 mod seal;
 mod snapshot;
 mod term_lists;
@@ -68,4 +70,5 @@ pub(crate) use lookup::{Explanation, RankedDocument, check_query};
 pub(crate) use merge_queue::MergeQueue;
 pub(crate) use page_cache::PageCache;
 pub(crate) use query_pages::number_list;
+pub(crate) use recent_cache::RecentCache;
 pub(crate) use write::{IndexChange, add_document, remove_document};

@@ -14,6 +14,7 @@ use prowess_testkit::postgres::TestPostgres;
 
 use super::document_terms::version_terms;
 use super::query_pages::select_pages;
+use super::recent_cache::select_terms;
 use super::snapshot::{select_documents, select_snapshot};
 use crate::db::{Sql, crash};
 use crate::skills::query_plan::assert_no_table_is_scanned;
@@ -336,7 +337,8 @@ fn blocks_are_merged_and_what_is_merged_is_removed_later() {
 fn a_query_reads_its_blocks_and_pages_by_key() {
     let tenant = TenantId::default_tenant();
     assert_no_table_is_scanned([
-        select_snapshot(&tenant),
+        select_snapshot(Database::Sqlite, &tenant),
+        select_terms(Database::Sqlite, &tenant, &[1, 2]),
         select_documents(&[1, 2]),
         select_pages(Database::Sqlite, &[1, 2]),
     ]);

@@ -8,7 +8,7 @@ use prowess_ranking::{CorpusStats, FieldCounts, SkillQuery, each_selected_term};
 use super::block::BlockDocuments;
 use super::dead::DeadSet;
 use crate::Store;
-use crate::db::Sql;
+use crate::db::{Database, Sql};
 use crate::error::{Error, Result};
 use crate::tenant::TenantId;
 
@@ -55,21 +55,29 @@ impl Store {
         tenant: &TenantId,
         query: &SkillQuery,
     ) -> Result<Option<IndexSnapshot>> {
-        let rows = self.db().fetch_all(select_snapshot(tenant)).await?;
+        let sql = select_snapshot(self.database(), tenant);
+        let rows = self.db().fetch_all(sql).await?;
         let mut blocks = Vec::new();
-        let mut recent = Vec::new();
-        let terms = sorted_terms(query);
+        let mut numbers = Vec::new();
         for row in &rows {
             let content = row.optional_bytes("content")?.unwrap_or_default();
             let (id, number) = (row.int("id")?, row.int("number")?);
             if id < 0 {
-                recent.push(match_recent(number, &content, &terms)?);
+                numbers = read_numbers(&content)?;
             } else {
                 blocks.push((number, id, DeadSet::from_bytes(content)));
             }
         }
         blocks.sort_unstable_by_key(|(number, _, _)| *number);
-        recent.sort_unstable_by_key(|document| document.number);
+        let Some(known) = self.recent_terms(tenant, &numbers).await? else {
+            return Ok(None);
+        };
+        let terms = sorted_terms(query);
+        let recent = numbers.iter().filter_map(|number| {
+            let content = known.get(number)?;
+            Some(match_recent(*number, content, &terms))
+        });
+        let recent = recent.collect::<Result<Vec<_>>>()?;
         let ids: Vec<_> = blocks.iter().map(|(_, id, _)| *id).collect();
         let Some(documents) = self.block_documents(&ids).await? else {
             return Ok(None);
@@ -119,17 +127,35 @@ impl Store {
     }
 }
 
-/// Blocks and recent documents in one statement: what a transaction moves from one to the
-/// other is seen once.
-pub(super) fn select_snapshot(tenant: &TenantId) -> Sql {
+/// Blocks, and the numbers of recent documents as one row with id -1, in one statement: what a
+/// transaction moves from one to the other is seen once.
+pub(super) fn select_snapshot(database: Database, tenant: &TenantId) -> Sql {
     let sql = Sql::new(
         "SELECT id, first_number AS number, dead AS content FROM skill_blocks
          WHERE tenant = $1 AND state = 'live'
          UNION ALL
-         SELECT CAST(-1 AS BIGINT), number, terms FROM skill_documents
-         WHERE tenant = $1 AND terms IS NOT NULL",
-    );
+         SELECT CAST(-1 AS BIGINT), CAST(0 AS BIGINT), ",
+    )
+    .push(match database {
+        Database::Sqlite => "CAST(group_concat(number) AS BLOB)",
+        Database::Postgres => "convert_to(string_agg(CAST(number AS TEXT), ','), 'UTF8')",
+    })
+    .push(" FROM skill_documents WHERE tenant = $1 AND terms IS NOT NULL");
     sql.bind(tenant.as_str())
+}
+
+/// The numbers of recent documents, ascending.
+fn read_numbers(list: &[u8]) -> Result<Vec<i64>> {
+    let malformed = || Error::MalformedRow {
+        table: "skill_documents",
+        reason: "its numbers are not a list".to_owned(),
+    };
+    let text = std::str::from_utf8(list).map_err(|_| malformed())?;
+    let parts = text.split(',').filter(|part| !part.is_empty());
+    let numbers = parts.map(|part| part.parse().map_err(|_| malformed()));
+    let mut numbers = numbers.collect::<Result<Vec<i64>>>()?;
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 pub(super) fn select_documents(ids: &[i64]) -> Sql {

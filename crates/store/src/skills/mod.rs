@@ -13,7 +13,7 @@
 //! | `frontmatter` | the frontmatter of several versions |
 //! | `delete` | deletion, with the rules of each API generation |
 //! | `search` | the skills that match a query, in pages |
-//! | `route` | the skills that fit a task, for a catalogue |
+//! | `route`, `routed_cache` | the skills that fit a task, for a catalogue; what was read of them |
 //! | `overlap` | the skills that take the queries of another |
 //! | `audited` | changes of skills in the audit log |
 //! | `query_plan` | tests that queries use indexes |
@@ -35,6 +35,7 @@ mod read;
 mod record;
 mod revoke;
 mod route;
+mod routed_cache;
 mod search;
 mod selector;
 mod upload;
@@ -55,3 +56,4 @@ pub use upload::{NewSkill, NewVersion, ScanRecord, UnchangedRule, UploadOutcome,
 pub(crate) use read::{
     ID_COLUMN, latest_version_ids, paginate, skill_title, usable_version_id, version_detail_by_id,
 };
+pub(crate) use routed_cache::RoutedCache;
