@@ -112,7 +112,7 @@ fn sample_run(number: usize, skill: &str, name: &str) -> Result<NewRun> {
         container: None,
         error: None,
         usage: json!({"input_tokens": 1_200, "output_tokens": 300}),
-        skills: json!([{"name": name, "id": skill, "version": 1, "loaded": true}]),
+        skills: json!([{"name": name, "id": skill, "version": "1", "loaded": true}]),
         files: json!([]),
         events: json!([
             {"at_ms": 0, "kind": "turn", "number": 1, "provider": "provider", "model": "m"},
