@@ -1,11 +1,11 @@
-//! ContainerReader as they are now: what is stored of them, and what a run of this gateway has
+//! Containers as they are now: what is stored of them, and what a run of this gateway has
 //! changed and not committed yet.
 
 use std::sync::Arc;
 
 use prowess_sandbox::{ContainerSetup, Error, FileStream};
 use prowess_skill::Digest;
-use prowess_store::{ClusterContainer, Store, TenantId};
+use prowess_store::{ClusterContainer, ClusterContainerSummary, Store, TenantId};
 use serde_json::Value;
 
 use crate::deferred::{DeferredContainers, DeferredState, PendingContent};
@@ -59,6 +59,17 @@ impl ContainerReader {
         let found = self.store.cluster_container(&tenant, id).await;
         let container = found.map_err(store_error)?.ok_or_else(|| not_found(id))?;
         Ok((tenant, container))
+    }
+
+    /// What is stored of a container, without its files and skills.
+    pub(crate) async fn summary(
+        &self,
+        owner: &str,
+        id: &str,
+    ) -> Result<ClusterContainerSummary, Error> {
+        let tenant = tenant_of(owner).map_err(|_| not_found(id))?;
+        let found = self.store.cluster_container_summary(&tenant, id).await;
+        found.map_err(store_error)?.ok_or_else(|| not_found(id))
     }
 
     /// A container with its files.

@@ -161,6 +161,7 @@ impl CommandResult {
             connections: connections(job.proxy.as_deref()),
             elapsed: self.elapsed,
             level,
+            files_unchanged: false,
             worker: None,
         })
     }

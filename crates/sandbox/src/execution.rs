@@ -31,8 +31,14 @@ pub struct Execution {
     /// The same for the same command of a run that is repeated, so that a result that another
     /// host still has is used instead. `None` for a command that is never repeated.
     pub id: Option<CommandId>,
+    /// Whether only the result of a command of this id is wanted, which a server before this one
+    /// has begun: it is not run if nobody has it. Where commands run on this host, nobody has.
+    pub attach_only: bool,
     /// The run it belongs to, for traces.
     pub run: Option<String>,
+    /// The epoch of that run's lease: of two servers that want the same command, the one with
+    /// the greater epoch gets it. 0 if the run has no lease.
+    pub epoch: i64,
     /// Its span, as a W3C trace context, for the host that runs it.
     pub traceparent: Option<String>,
 }
@@ -188,6 +194,10 @@ pub struct ExecutionReport {
     pub connections: Vec<EgressConnection>,
     /// The isolation of the sandbox.
     pub level: Grade,
+    /// Whether it surely left the container's files as they were. Unknown to others than the
+    /// sandbox that ran it.
+    #[serde(skip)]
+    pub files_unchanged: bool,
     /// The worker that ran it; `None` if this process did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,

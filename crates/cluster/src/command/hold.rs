@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::link::spawn;
+use crate::locks::ContainerTurn;
 use crate::store_error::{not_found, store_error};
 
 /// The first and the longest time between two attempts to get a container that is in use.
@@ -85,6 +86,14 @@ impl HoldRequest {
     }
 
     async fn try_begin(&self) -> Result<BeginCommandOutcome, Error> {
+        // Dropped before its answer, the statement may reserve the container all the same.
+        let mut unanswered = UnansweredHold(Some(self));
+        let outcome = self.send_begin().await;
+        unanswered.0 = None;
+        outcome
+    }
+
+    async fn send_begin(&self) -> Result<BeginCommandOutcome, Error> {
         let begins = self.store.begin_command(
             &self.tenant,
             &self.id,
@@ -125,6 +134,17 @@ impl HoldRequest {
     }
 }
 
+/// Gives back what was reserved by a statement that nobody waits for any more.
+struct UnansweredHold<'a>(Option<&'a HoldRequest>);
+
+impl Drop for UnansweredHold<'_> {
+    fn drop(&mut self) {
+        if let Some(request) = self.0.cloned() {
+            spawn(async move { request.release(None).await });
+        }
+    }
+}
+
 impl CommandHold {
     fn new(request: HoldRequest, generation: i64) -> Self {
         let (sender, lost) = watch::channel(false);
@@ -154,6 +174,17 @@ impl CommandHold {
     pub(crate) async fn end(mut self, worker: Option<&str>) {
         self.stop();
         self.request.release(worker).await;
+    }
+
+    /// Gives the container back, of which nothing has changed, while the caller goes on. Others
+    /// of this process wait for it, those of other processes find it in use for a moment longer.
+    pub(crate) fn end_later(mut self, worker: String, turn: ContainerTurn) {
+        self.stop();
+        let request = self.request.clone();
+        spawn(async move {
+            request.release(Some(&worker)).await;
+            drop(turn);
+        });
     }
 
     /// The container was given back with the commit.

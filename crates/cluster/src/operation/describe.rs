@@ -1,7 +1,7 @@
 //! What is known of containers without reading their files.
 
 use prowess_sandbox::{ContainerInfo, ContainerSetup, Error, Network};
-use prowess_store::Timestamp;
+use prowess_store::{ClusterContainerSummary, Timestamp};
 use serde_json::Value;
 
 use crate::cluster::ClusterSandboxes;
@@ -11,13 +11,13 @@ use crate::store_error::{store_error, tenant_of};
 impl ClusterSandboxes {
     /// What a container was set up with.
     pub(crate) async fn setup_of(&self, owner: &str, id: &str) -> Result<ContainerSetup, Error> {
-        let (_, container) = self.containers.stored(owner, id).await?;
+        let container = self.containers.summary(owner, id).await?;
         read_setup(&container.setup)
     }
 
     /// When a container expires, in seconds since the epoch.
     pub(crate) async fn expiry_of(&self, owner: &str, id: &str) -> Result<u64, Error> {
-        let (_, container) = self.containers.stored(owner, id).await?;
+        let container = self.containers.summary(owner, id).await?;
         let idle = container.used_at.after(self.settings.container_idle);
         let life = container.created_at.after(self.settings.container_life);
         Ok(seconds(idle.min(life)))
@@ -25,15 +25,8 @@ impl ClusterSandboxes {
 
     /// Describes one container.
     pub(crate) async fn info(&self, owner: &str, id: &str) -> Result<ContainerInfo, Error> {
-        let (_, container) = self.containers.stored(owner, id).await?;
-        Ok(ContainerInfo {
-            owner: owner.to_owned(),
-            created: seconds(container.created_at),
-            used: seconds(container.used_at),
-            bytes: container.stored_bytes,
-            domains: domains(&container.setup)?,
-            id: container.id,
-        })
+        let container = self.containers.summary(owner, id).await?;
+        info_of(owner, container)
     }
 
     /// Describes all containers of an owner.
@@ -41,18 +34,19 @@ impl ClusterSandboxes {
         let tenant = tenant_of(owner)?;
         let listed = self.store.list_cluster_containers(&tenant).await;
         let listed = listed.map_err(store_error)?.into_iter();
-        let infos = listed.map(|container| {
-            Ok(ContainerInfo {
-                owner: owner.to_owned(),
-                created: seconds(container.created_at),
-                used: seconds(container.used_at),
-                bytes: container.stored_bytes,
-                domains: domains(&container.setup)?,
-                id: container.id,
-            })
-        });
-        infos.collect()
+        listed.map(|container| info_of(owner, container)).collect()
     }
+}
+
+fn info_of(owner: &str, container: ClusterContainerSummary) -> Result<ContainerInfo, Error> {
+    Ok(ContainerInfo {
+        owner: owner.to_owned(),
+        created: seconds(container.created_at),
+        used: seconds(container.used_at),
+        bytes: container.stored_bytes,
+        domains: domains(&container.setup)?,
+        id: container.id,
+    })
 }
 
 /// Domains that commands of a container may reach.

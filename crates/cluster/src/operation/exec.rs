@@ -47,7 +47,7 @@ impl ClusterSandboxes {
         id: &str,
         execution: Execution,
     ) -> Result<ExecutionReport, Error> {
-        let _turn = self.locks.acquire(id).await?;
+        let turn = self.locks.acquire(id).await?;
         let began = Instant::now();
         let holder = self.new_holder();
         let request = HoldRequest {
@@ -89,13 +89,13 @@ impl ClusterSandboxes {
         } = ran.result;
         report.worker = Some(ran.worker.clone());
         let Some(changes) = changes else {
-            hold.end(Some(&ran.worker)).await;
+            hold.end_later(ran.worker, turn);
             return Ok(report);
         };
         match current.deferred.is_some() {
             true => {
                 self.defer(owner, &current, changes, ran.uploads).await?;
-                hold.end(Some(&ran.worker)).await;
+                hold.end_later(ran.worker, turn);
             }
             false => {
                 let staged = stage(&self.store, &changes, ran.uploads).await?;
@@ -153,7 +153,8 @@ impl ClusterSandboxes {
                 requirements,
                 files_digest: current.files.digest(),
                 execution: command_request(execution),
-                attach_only: false,
+                attach_only: execution.attach_only,
+                epoch: execution.epoch,
                 run: execution.run.clone(),
                 traceparent: execution.traceparent.clone(),
             },

@@ -40,6 +40,11 @@ impl Sandbox {
         execution: Execution,
         proxy: Option<Arc<Proxy>>,
     ) -> Result<ExecutionReport, Error> {
+        if execution.attach_only {
+            return Err(Error::WorkerLost {
+                why: "this host keeps no results".to_owned(),
+            });
+        }
         let mut held = delay_refusal(self.inner.containers.acquire(owner, id).await).await?;
         let queued = Instant::now();
         let permit = delay_refusal(self.inner.queue.acquire(owner).await).await?;
@@ -68,7 +73,8 @@ impl Sandbox {
         let inner = Arc::clone(&self.inner);
         let level = inner.probe.grade.clone();
         if ended.wrote_nothing() {
-            let report = ended.into_report(&inner.state, inner.root, level, &|_| 0)?;
+            let mut report = ended.into_report(&inner.state, inner.root, level, &|_| 0)?;
+            report.files_unchanged = true;
             // The container is locked until this is done; the caller need not wait.
             tokio::task::spawn_blocking(move || {
                 // If it fails, only the time of last use is lost.

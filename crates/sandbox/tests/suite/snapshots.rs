@@ -186,3 +186,29 @@ async fn a_restore_counts_on_the_disk_limit_and_leaves_what_was_there_if_refused
     assert_eq!(refused.unwrap_err().code(), "disk-full");
     assert_eq!(one.bash("ls; cat a").await.stdout.text, "a\none\n");
 }
+
+#[tokio::test]
+async fn a_command_that_wrote_nothing_left_the_files_as_they_were() {
+    let one = TestSandbox::open(|_| {}).await;
+    one.bash("echo a > a; ln -s a link; mkdir folder").await;
+    let snapshot = || one.sandbox.snapshot(OWNER, &one.container, None);
+    for line in ["true", "cat a link", "echo out > /tmp/elsewhere", "exit 3"] {
+        let before = snapshot().await.unwrap().digest();
+        assert!(one.bash(line).await.files_unchanged, "{line}");
+        assert_eq!(snapshot().await.unwrap().digest(), before, "{line}");
+    }
+    let writing = [
+        "echo b > b",
+        "echo c > a",
+        "chmod 700 a",
+        "rm link",
+        "mv b folder",
+        "rm -r folder",
+        "mkdir -p x/y",
+    ];
+    for line in writing {
+        let before = snapshot().await.unwrap().digest();
+        assert!(!one.bash(line).await.files_unchanged, "{line}");
+        assert_ne!(snapshot().await.unwrap().digest(), before, "{line}");
+    }
+}

@@ -37,6 +37,14 @@ pub enum BeginCommandOutcome {
     NotFound,
 }
 
+/// A command that is about to begin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewHold<'a> {
+    pub(super) holder: &'a str,
+    pub(super) hold_for: Duration,
+    pub(super) user: ContainerUser<'a>,
+}
+
 impl Store {
     /// Reserves a container for a command for some time. `holder` names the command: it must be
     /// different for each attempt to run one, because a commit is recognised by it. To call this
@@ -53,6 +61,14 @@ impl Store {
         hold_for: Duration,
         user: ContainerUser<'_>,
     ) -> Result<BeginCommandOutcome> {
+        let new = NewHold {
+            holder,
+            hold_for,
+            user,
+        };
+        if let Some(container) = self.hold_unused(tenant, id, new).await? {
+            return Ok(BeginCommandOutcome::Held(Box::new(container)));
+        }
         let mut tx = self.db().begin().await?;
         let Some(row) = rows::lock(&mut tx, tenant, id).await? else {
             tx.rollback().await;
@@ -96,8 +112,7 @@ impl Store {
         holder: &str,
         hold_for: Duration,
     ) -> Result<bool> {
-        let mut tx = self.db().begin().await?;
-        let clock = tx.database().clock();
+        let clock = self.database().clock();
         // One that has run out, after a pause of this server, is extended only if no run can
         // hold the container since.
         let sql = Sql::new("UPDATE cluster_containers SET held_until = ")
@@ -112,9 +127,8 @@ impl Store {
                 " OR EXISTS (SELECT 1 FROM sessions s WHERE s.id = cluster_containers.id
                      AND (s.held_by IS NULL OR s.held_by = cluster_containers.held_run)))",
             );
-        let renewed = tx.execute(sql).await? == 1;
-        tx.commit_unsynced().await?;
-        Ok(renewed)
+        let renewed = self.db().write_unsynced(sql, "RETURNING id").await?;
+        Ok(!renewed.is_empty())
     }
 
     /// Ends a command that has changed nothing, or whose changes are given up or are committed
@@ -129,18 +143,17 @@ impl Store {
         holder: &str,
         worker: Option<&str>,
     ) -> Result<()> {
-        let mut tx = self.db().begin().await?;
         let sql = Sql::new(
             "UPDATE cluster_containers
              SET held_by = NULL, held_run = NULL, held_until = 0, used_at = ",
         )
-        .push(tx.database().clock())
+        .push(self.database().clock())
         .push_bind(", worker = COALESCE(", worker)
         .push_bind(", worker) WHERE tenant = ", tenant.as_str())
         .push_bind(" AND id = ", id)
         .push_bind(" AND held_by = ", holder);
-        tx.execute(sql).await?;
-        tx.commit_unsynced().await
+        let ended = self.db().write_unsynced(sql, "RETURNING id").await;
+        ended.map(drop)
     }
 }
 

@@ -16,7 +16,7 @@ use super::skills::{read_skills, select_skills};
 /// [`ContainerQuota`](super::ContainerQuota).
 const MAX_LISTED: i64 = 10_000;
 
-/// A container in a list.
+/// A container without its skills.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClusterContainerSummary {
     /// `container_…`.
@@ -50,6 +50,20 @@ impl Store {
         Ok(Some(container))
     }
 
+    /// A container of the tenant without its skills, if it exists.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn cluster_container_summary(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+    ) -> Result<Option<ClusterContainerSummary>> {
+        let row = self.db().fetch_optional(select_one(tenant, id)).await?;
+        let summary = row.as_ref().map(ClusterContainerSummary::from_row);
+        summary.transpose()
+    }
+
     /// All containers of the tenant, those that were used last first.
     ///
     /// # Errors
@@ -76,10 +90,20 @@ impl ClusterContainerSummary {
 }
 
 pub(super) fn select_all(tenant: &TenantId) -> Sql {
-    let sql = Sql::new(
+    select_summaries()
+        .push_bind(" WHERE c.tenant = ", tenant.as_str())
+        .push_bind(" ORDER BY c.used_at DESC, c.id LIMIT ", MAX_LISTED)
+}
+
+fn select_one(tenant: &TenantId, id: &str) -> Sql {
+    select_summaries()
+        .push_bind(" WHERE c.tenant = ", tenant.as_str())
+        .push_bind(" AND c.id = ", id)
+}
+
+fn select_summaries() -> Sql {
+    Sql::new(
         "SELECT c.id, c.setup, c.created_at, c.used_at, s.stored_bytes
-         FROM cluster_containers c JOIN sessions s ON s.id = c.id
-         WHERE c.tenant = $1 ORDER BY c.used_at DESC, c.id LIMIT $2",
-    );
-    sql.bind(tenant.as_str()).bind(MAX_LISTED)
+         FROM cluster_containers c JOIN sessions s ON s.id = c.id",
+    )
 }

@@ -7,6 +7,7 @@
 //! | `rows` | reading and locking the rows of a container |
 //! | `create`, `delete`, `expire`, `list` | the operations of those names |
 //! | `hold` | which command uses a container |
+//! | `hold_unused` | the same for a container that nobody uses, in one statement |
 //! | `commit` | the changes of a command, as the next generation |
 //! | `change` | changes without a command: uploads, removed files, the setup |
 //! | `apply` | changed files within a transaction: contents, generation, quota |
@@ -37,6 +38,7 @@ mod create;
 mod delete;
 mod expire;
 mod hold;
+mod hold_unused;
 mod list;
 mod rows;
 mod signed_content;

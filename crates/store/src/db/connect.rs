@@ -25,6 +25,10 @@ pub(super) const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 #[cfg(feature = "postgres")]
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_READERS: u32 = 4;
+/// A connection that was used this recently is not checked again before its next use: it was
+/// when it was released, and each check takes as long as a short statement.
+#[cfg(feature = "postgres")]
+const RECENT_USE: Duration = Duration::from_millis(100);
 #[cfg(feature = "postgres")]
 const MAX_POSTGRES_CONNECTIONS: u32 = 10;
 
@@ -79,7 +83,6 @@ impl Db {
     /// schema is refused if there is content of an earlier one.
     #[cfg(feature = "postgres")]
     pub(crate) async fn open_postgres(url: &str, evidence: &EarlierContent<'_>) -> Result<Db> {
-        use sqlx::Connection;
         use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
         let options: PgConnectOptions =
             url.parse().map_err(|error: sqlx::Error| Error::Config {
@@ -89,16 +92,16 @@ impl Db {
         let pool = PgPoolOptions::new()
             .max_connections(MAX_POSTGRES_CONNECTIONS)
             .acquire_timeout(ACQUIRE_TIMEOUT)
-            .after_release(|connection, _| {
+            .test_before_acquire(false)
+            .before_acquire(|connection, used| {
                 Box::pin(async move {
-                    // Without a limit, an unreachable server would keep its connections
-                    // from being replaced.
-                    match tokio::time::timeout(PING_TIMEOUT, connection.ping()).await {
-                        Ok(alive) => alive.map(|()| true),
-                        Err(_) => Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
+                    match used.idle_for < RECENT_USE {
+                        true => Ok(true),
+                        false => check_alive(connection).await,
                     }
                 })
             })
+            .after_release(|connection, _| Box::pin(check_alive(connection)))
             .connect_with(options)
             .await?;
         migrate::migrate_postgres(&pool, evidence).await?;
@@ -114,6 +117,17 @@ impl Db {
                      or use `sqlite`"
                 .to_owned(),
         })
+    }
+}
+
+/// Asks a server for a sign of life. Without a limit, an unreachable server would keep its
+/// connections from being replaced.
+#[cfg(feature = "postgres")]
+async fn check_alive(connection: &mut sqlx::PgConnection) -> sqlx::Result<bool> {
+    use sqlx::Connection;
+    match tokio::time::timeout(PING_TIMEOUT, connection.ping()).await {
+        Ok(alive) => alive.map(|()| true),
+        Err(_) => Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())),
     }
 }
 

@@ -112,8 +112,12 @@ impl WorkerState {
         fail_point("worker-after-command");
         let ended = Instant::now();
         let (owner, id) = (request.owner.as_str(), request.container.as_str());
-        let found = Some(Arc::clone(&before.found));
-        let after = Arc::new(self.sandbox.snapshot(owner, id, found).await?);
+        let found = Arc::clone(&before.found);
+        let after = match report.files_unchanged {
+            // The container is not even free yet: its sandbox prepares for the next command.
+            true => found,
+            false => Arc::new(self.sandbox.snapshot(owner, id, Some(found)).await?),
+        };
         let changes = self.changes(request, &before, &after).await?;
         if let Some(copy) = copy.as_mut() {
             copy.label = Some(after.digest());
