@@ -8,6 +8,8 @@ use std::cell::Cell;
 use prowess_sandbox::{CommandId, Execution};
 use prowess_skill::Digest;
 
+use crate::container_announcer::ContainerAnnouncer;
+
 tokio::task_local! {
     static CALL: IdentifiedCall;
 }
@@ -19,23 +21,68 @@ pub struct CallIdentity {
     pub run: String,
     /// The number of the run's next step, if the run is kept: then its commands have ids.
     pub step: Option<i64>,
+    /// The epoch of the lease of a kept run, which is no part of the ids; 0 of others.
+    pub epoch: i64,
     /// The id of the call.
     pub call: String,
+    /// Whether it may have been made before and must not have effects again: it gets the results
+    /// of its commands where they still are, and begins none.
+    pub attach_only: bool,
 }
 
 struct IdentifiedCall {
     identity: CallIdentity,
+    announcer: Option<ContainerAnnouncer>,
     /// Commands that the call has run.
     count: Cell<u32>,
+    /// Whether it has the result of a command.
+    has_result: Cell<bool>,
+    /// Whether it got no result of its first command.
+    lacks_result: Cell<bool>,
 }
 
-/// Waits for a call whose commands are identified by it.
-pub async fn identify_commands<F: Future>(identity: CallIdentity, call: F) -> F::Output {
+/// Waits for a call whose commands are identified by it, and whose containers are announced.
+/// `None` if it only attaches to commands, and the first of them has no result: then nothing was
+/// done.
+pub async fn identify_commands<F: Future>(
+    identity: CallIdentity,
+    announcer: Option<ContainerAnnouncer>,
+    call: F,
+) -> Option<F::Output> {
+    let attach_only = identity.attach_only;
     let identified = IdentifiedCall {
         identity,
+        announcer,
         count: Cell::new(0),
+        has_result: Cell::new(false),
+        lacks_result: Cell::new(false),
     };
-    CALL.scope(identified, call).await
+    let checked = async {
+        let output = call.await;
+        let lacks_result = CALL.with(|call| call.lacks_result.get());
+        (!attach_only || !lacks_result).then_some(output)
+    };
+    CALL.scope(identified, checked).await
+}
+
+/// Announces the container that a command of the call is about to run in, if that is wanted.
+pub(crate) async fn announce_container(id: &str) {
+    let announcer = CALL.try_with(|call| {
+        let announcer = call.announcer.as_ref();
+        announcer.filter(|announcer| announcer.needs(id)).cloned()
+    });
+    if let Ok(Some(announcer)) = announcer {
+        announcer.announce(id).await;
+    }
+}
+
+/// A command of a call has ended, or has no result.
+pub(crate) fn note_result(has_result: bool) {
+    let _ = CALL.try_with(|call| match has_result {
+        true => call.has_result.set(true),
+        false if !call.has_result.get() => call.lacks_result.set(true),
+        false => {}
+    });
 }
 
 /// Sets run and id of a command. The id also depends on what is run: whatever makes a repeated
@@ -45,6 +92,8 @@ pub(crate) fn set_command_id(execution: &mut Execution) {
     let _ = CALL.try_with(|call| {
         let CallIdentity { run, step, .. } = &call.identity;
         execution.run = Some(run.clone());
+        execution.epoch = call.identity.epoch;
+        execution.attach_only = call.identity.attach_only;
         if step.is_some() {
             let number = call.count.get();
             call.count.set(number.wrapping_add(1));
@@ -69,7 +118,9 @@ pub(crate) fn repeatable_word() -> Option<String> {
 
 impl IdentifiedCall {
     fn parts(&self) -> [String; 3] {
-        let CallIdentity { run, step, call } = &self.identity;
+        let CallIdentity {
+            run, step, call, ..
+        } = &self.identity;
         let step = step.unwrap_or_default().to_string();
         [run.clone(), step, call.clone()]
     }
@@ -108,7 +159,9 @@ mod tests {
         let identity = CallIdentity {
             run: "run_1".to_owned(),
             step,
+            epoch: 1,
             call: "call 1".to_owned(),
+            attach_only: false,
         };
         let call = async {
             let mut ids = Vec::new();
@@ -117,11 +170,12 @@ mod tests {
                 let mut execution = bash(line);
                 set_command_id(&mut execution);
                 assert_eq!(execution.run.as_deref(), Some("run_1"));
+                assert_eq!((execution.epoch, execution.attach_only), (1, false));
                 ids.push(execution.id.map(|id| id.to_string()));
             }
             ids
         };
-        identify_commands(identity, call).await
+        identify_commands(identity, None, call).await.unwrap()
     }
 
     #[tokio::test]
@@ -137,6 +191,34 @@ mod tests {
         distinct.sort();
         distinct.dedup();
         assert_eq!((count, distinct.len()), (5, 5));
+    }
+
+    #[tokio::test]
+    async fn a_call_that_attaches_begins_no_command_and_is_void_without_its_first_result() {
+        let attached = async |results: &[bool]| {
+            let identity = CallIdentity {
+                run: "run_1".to_owned(),
+                step: Some(2),
+                epoch: 2,
+                call: "call 1".to_owned(),
+                attach_only: true,
+            };
+            let call = async {
+                for has_result in results {
+                    let mut execution = bash("a");
+                    set_command_id(&mut execution);
+                    assert_eq!((execution.epoch, execution.attach_only), (2, true));
+                    note_result(*has_result);
+                }
+            };
+            identify_commands(identity, None, call).await
+        };
+        assert_eq!(attached(&[]).await, Some(()));
+        assert_eq!(attached(&[true, true]).await, Some(()));
+        // What the first command did has happened.
+        assert_eq!(attached(&[true, false]).await, Some(()));
+        assert_eq!(attached(&[false]).await, None);
+        assert_eq!(attached(&[false, true]).await, None);
     }
 
     #[tokio::test]

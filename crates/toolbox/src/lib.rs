@@ -36,6 +36,7 @@
 //! | `functions` | functions of a `tools.py`, described and called in the sandbox |
 //! | `arguments`, `schema` | reading and checking arguments, and their schemas |
 //! | `workspace`, `workspace_container` | the place where code runs; when its container is created and replaced |
+//! | `container_announcer` | announcing a container before a call uses it |
 //! | `run`, `command_log`, `command_ids` | running commands, and their results; which commands a call ran, and their ids |
 //! | `outcome`, `view`, `error` | results, for models and as native blocks; errors of a toolbox itself |
 //! | `skill_sources` | skills of folders and archives, reloaded when they change |
@@ -53,6 +54,7 @@ mod called_tool;
 mod catalogue;
 mod command_ids;
 mod command_log;
+mod container_announcer;
 mod declared;
 mod editor;
 mod error;
@@ -87,6 +89,7 @@ mod workspace_container;
 pub use call_purpose::CallPurpose;
 pub use command_ids::{CallIdentity, identify_commands};
 pub use command_log::{CommandRun, observe_commands};
+pub use container_announcer::{AnnouncedContainer, ContainerAnnouncer};
 pub use error::ToolboxError;
 pub use folder::skill_folder;
 pub use outcome::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome};

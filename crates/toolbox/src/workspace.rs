@@ -7,7 +7,7 @@
 //! replaced, because others may use its id: a skill that it lacks is mounted in it, without
 //! the packages that the skill requires.
 
-use crate::command_ids::set_command_id;
+use crate::command_ids::{announce_container, note_result, set_command_id};
 use crate::command_log::RequestedCommand;
 use crate::error::ToolboxError;
 use crate::lock::lock;
@@ -168,7 +168,9 @@ impl Workspace {
     /// When the sandbox cannot run it; how the command ended is in the report.
     pub async fn run(&self, mut execution: Execution) -> Result<ExecutionReport, ToolboxError> {
         set_command_id(&mut execution);
-        match self.run_once(execution.clone()).await {
+        let ended = match self.run_once(execution.clone()).await {
+            // Nobody knows a command in another container.
+            Err(error) if execution.attach_only => Err(error),
             Err(error) if self.container.has_expired(&error) => {
                 self.container.forget_expired().await;
                 self.run_once(execution).await
@@ -176,11 +178,14 @@ impl Workspace {
             // The container was marked, so this creates another with its packages and files.
             Err(error) if self.container.lacks_layer(&error) => self.run_once(execution).await,
             ended => ended,
-        }
+        };
+        note_result(ended.is_ok());
+        ended
     }
 
     async fn run_once(&self, mut execution: Execution) -> Result<ExecutionReport, ToolboxError> {
         let (container_id, held) = self.container.ensure_open().await?;
+        announce_container(&container_id).await;
         for NamedSecret { variable, secret } in self.secrets.iter() {
             let variable = (variable.clone(), secret.stand_in.clone());
             execution.env.push(variable);

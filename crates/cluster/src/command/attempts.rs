@@ -14,6 +14,7 @@ use tokio::time::Instant;
 
 use super::asks::CommandAccess;
 use super::attach;
+use super::conversation::CommandName;
 use super::converse::{ConversationEnd, FORGED_RESULT, RunCommand};
 use super::dispatcher::Dispatcher;
 use super::find_worker::{PlacedRequest, Search};
@@ -39,6 +40,15 @@ pub(crate) struct CommandOrder {
     pub(crate) is_handed_over: bool,
 }
 
+impl CommandOrder {
+    fn name(&self) -> CommandName<'_> {
+        CommandName {
+            id: &self.request.command,
+            epoch: self.request.epoch,
+        }
+    }
+}
+
 impl Dispatcher {
     /// Has a command run.
     pub(crate) async fn run(
@@ -55,16 +65,23 @@ impl Dispatcher {
         let mut search = Search::new(self.wait);
         let mut attempts = 0;
         let mut found = match order.is_resumed {
-            true => attach::find(self, &order.request.command, requests.attach.clone()).await,
+            true => {
+                let found = attach::find(self, order.name(), requests.attach.clone());
+                found.await.map_err(RemoteError::into_error)?
+            }
             false => None,
         };
         loop {
             let conversation = match found.take() {
                 Some(conversation) => conversation,
+                None if order.request.attach_only => {
+                    let why = "no worker has it any more".to_owned();
+                    return Err(AttemptFailure::lost(why, false).error);
+                }
                 None => {
                     let request = PlacedRequest {
                         tenant,
-                        command: &order.request.command,
+                        command: order.name(),
                         payload: &requests.exec,
                         last_worker: order.last_worker.as_deref(),
                         needs: &order.needs,

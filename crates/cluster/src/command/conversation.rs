@@ -16,12 +16,22 @@ use tokio::time::Instant;
 use super::link::{WorkerLink, payload};
 use crate::registry::PlacedCommand;
 
+/// What names a command in messages to workers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CommandName<'a> {
+    /// Its id.
+    pub(crate) id: &'a str,
+    /// The epoch of its run's lease; 0 if there is none.
+    pub(crate) epoch: i64,
+}
+
 /// A conversation about one command.
 #[derive(Debug)]
 pub(crate) struct WorkerConversation {
     link: WorkerLink,
     placed: PlacedCommand,
     command: String,
+    epoch: i64,
     /// Where the worker replies.
     inbox: String,
     replies: Subscription,
@@ -54,7 +64,7 @@ impl WorkerConversation {
     pub(crate) async fn begin(
         link: &WorkerLink,
         placed: PlacedCommand,
-        command: &str,
+        command: CommandName<'_>,
         request: Bytes,
         patience: Duration,
     ) -> Result<Self, BusError> {
@@ -64,7 +74,8 @@ impl WorkerConversation {
         let conversation = Self {
             link: link.clone(),
             placed,
-            command: command.to_owned(),
+            command: command.id.to_owned(),
+            epoch: command.epoch,
             inbox,
             replies,
             silent_until: now + patience,
@@ -83,9 +94,12 @@ impl WorkerConversation {
         &self.placed
     }
 
-    /// The id of the command.
-    pub(crate) fn command(&self) -> &str {
-        &self.command
+    /// The command.
+    pub(crate) fn command(&self) -> CommandName<'_> {
+        CommandName {
+            id: &self.command,
+            epoch: self.epoch,
+        }
     }
 
     /// Whether messages were lost because the bus had no connection.
@@ -182,7 +196,11 @@ impl Drop for WorkerConversation {
             let worker = &self.placed.worker;
             tracing::debug!(command, worker, "a command is not wanted any more");
             let listener = Some(self.inbox.clone());
-            let request = WorkerRequest::Kill { command, listener };
+            let request = WorkerRequest::Kill {
+                command,
+                listener,
+                epoch: self.epoch,
+            };
             self.link.send_later(&self.placed.worker, request);
         }
     }

@@ -10,7 +10,7 @@ use prowess_sandbox::{Error, fail_point};
 use prowess_worker::protocol::{SILENCE_TIMEOUT, WorkerReply};
 use tokio::time::Instant;
 
-use super::conversation::{WorkerConversation, WorkerEvent};
+use super::conversation::{CommandName, WorkerConversation, WorkerEvent};
 use super::dispatcher::Dispatcher;
 use crate::registry::{CommandNeeds, ExcludedWorkers, PlacedCommand};
 use crate::waiting::WaitEnd;
@@ -19,8 +19,7 @@ use crate::waiting::WaitEnd;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PlacedRequest<'a> {
     pub(super) tenant: &'a str,
-    /// The id of the command.
-    pub(super) command: &'a str,
+    pub(super) command: CommandName<'a>,
     pub(super) payload: &'a Bytes,
     /// The worker that ran the container's last command.
     pub(super) last_worker: Option<&'a str>,

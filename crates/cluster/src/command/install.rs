@@ -6,7 +6,7 @@ use prowess_worker::protocol::{
 };
 use tokio::time::Instant;
 
-use super::conversation::{WorkerConversation, WorkerEvent};
+use super::conversation::{CommandName, WorkerConversation, WorkerEvent};
 use super::dispatcher::Dispatcher;
 use super::find_worker::{PlacedRequest, Search, refusal};
 use super::link::payload;
@@ -40,7 +40,10 @@ impl Dispatcher {
         loop {
             let request = PlacedRequest {
                 tenant: owner,
-                command: &command,
+                command: CommandName {
+                    id: &command,
+                    epoch: 0,
+                },
                 payload: &payload,
                 last_worker: None,
                 needs: &needs,

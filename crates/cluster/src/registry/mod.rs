@@ -77,6 +77,8 @@ pub(crate) type ExcludedWorkers = HashSet<(String, String)>;
 pub(crate) struct WorkerRegistry {
     workers: Mutex<HashMap<String, KnownWorker>>,
     pub(crate) line: WaitLine,
+    /// Since when beats are received.
+    pub(crate) since: Instant,
 }
 
 /// A command at a worker, counted until dropped.
@@ -94,6 +96,7 @@ impl WorkerRegistry {
         Self {
             workers: Mutex::default(),
             line: WaitLine::new(waiting),
+            since: Instant::now(),
         }
     }
 

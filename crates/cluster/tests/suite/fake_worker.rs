@@ -104,6 +104,7 @@ pub(crate) fn ended(stdout: &str, changes: Option<FileChanges>) -> WorkerReply {
             elapsed: Duration::ZERO,
             connections: Vec::new(),
             level: Grade::Strict,
+            files_unchanged: false,
             // What it says of itself does not count.
             worker: Some("another".to_owned()),
         },

@@ -1,10 +1,12 @@
 //! A kept run whose gateway died is resumed by another one: its command is not run twice.
 
+use crate::fake_worker::{FakeWorker, ended};
 use crate::support::{
     OWNER, TestCluster, bash, create, read, run, streamed, succeeded, workers_known,
 };
 use prowess_cluster::{ClusterSandboxes, ClusterSettings};
-use prowess_sandbox::{ChangesGuard, CommandId, Execution, Sandboxes, SnapshotEntry};
+use prowess_sandbox::{ChangesGuard, CommandId, Error, Execution, Sandboxes, SnapshotEntry};
+use prowess_worker::protocol::{RemoteError, WorkerReply};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,6 +62,71 @@ async fn a_finished_command_is_answered_by_the_worker_that_ran_it() {
     let other = succeeded(&other.await.unwrap());
     assert!(other.starts_with("1\n2\n"));
     assert_ne!(other, format!("1\n2\n{}", succeeded(&ran)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_must_not_be_repeated_is_attached_to_or_given_up() {
+    let cluster = TestCluster::sqlite();
+    let worker = cluster.worker("w1").await;
+    let first = cluster.gateway("gw1").await;
+    let id = create(&first).await;
+    let guard = first.defer_changes(OWNER, &id);
+    let line = "echo 1 >> log; date +%s%N";
+    let ran = first.exec(OWNER, &id, identified(bash(line))).await;
+    let ran = succeeded(&ran.unwrap());
+    drop((guard, first));
+    let second = cluster.gateway("gw2").await;
+    workers_known(&second, 1).await;
+    let _guard = resume(&second, &id).await;
+    let attached = |line: &str| Execution {
+        attach_only: true,
+        ..identified(bash(line))
+    };
+    let again = second.exec(OWNER, &id, attached(line)).await;
+    assert_eq!(succeeded(&again.unwrap()), ran);
+    let unknown = Execution {
+        id: Some(CommandId::from_parts(["run_1", "2", "call_1", "1"])),
+        ..attached("echo 2 >> log")
+    };
+    let error = second.exec(OWNER, &id, unknown).await.unwrap_err();
+    assert!(matches!(error, Error::WorkerLost { .. }), "{error}");
+    assert_eq!(read(&second, &id, "log").await, b"1\n");
+    assert_eq!(worker.sandbox.statistics().commands[0], ("exited", 1));
+}
+
+#[tokio::test]
+async fn a_gateway_that_has_lost_the_run_has_its_command_run_nowhere() {
+    let cluster = TestCluster::sqlite();
+    let gateway = cluster.gateway("gw1").await;
+    let mut worker = FakeWorker::start(&cluster.bus, "w1").await;
+    workers_known(&gateway, 1).await;
+    let id = create(&gateway).await;
+    let _guard = resume(&gateway, &id).await;
+    let execution = Execution {
+        epoch: 3,
+        ..identified(bash("true"))
+    };
+    let lost = async {
+        let (request, reply) = worker.next_exec().await;
+        assert_eq!((request.attach_only, request.epoch), (true, 3));
+        let error = RemoteError::new(RemoteError::RUN_LOST, "another gateway has it");
+        worker.reply(&reply, &WorkerReply::Failed(error)).await;
+        request.command
+    };
+    let (ran, command) = tokio::join!(gateway.exec(OWNER, &id, execution), lost);
+    let error = ran.unwrap_err();
+    let is_lost = matches!(&error, Error::Remote { code, .. } if code == RemoteError::RUN_LOST);
+    assert!(is_lost, "{error:?}");
+    // The next request is for another command.
+    worker.beat(0).await;
+    let answer = async {
+        let (request, reply) = worker.next_exec().await;
+        assert_eq!((request.attach_only, request.epoch), (false, 0));
+        assert_ne!(request.command, command);
+        worker.reply(&reply, &ended("other", None)).await;
+    };
+    let (ran, ()) = tokio::join!(gateway.exec(OWNER, &id, bash("true")), answer);
+    assert_eq!(succeeded(&ran.unwrap()), "other");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -18,6 +18,7 @@ use prowess_sandbox::{
     ChangesGuard, ContainerSetup, ContainerSpec, Error as SandboxError, SharedSandboxes, Snapshot,
     SnapshotContent, SnapshotEntry,
 };
+use prowess_skill::Digest;
 use prowess_store::{
     ContainerChange, ContainerEntry, ContainerFiles, EntryContent, HoldOutcome, RunLease,
     StagedContent, Store, TenantId,
@@ -165,6 +166,11 @@ impl ContainerState {
     /// The container's id.
     pub(crate) fn id(&self) -> &str {
         &self.container
+    }
+
+    /// The digest of the files of the last committed generation.
+    pub(super) fn committed_digest(&self) -> Digest {
+        self.committed.digest()
     }
 
     /// What the container was set up with.

@@ -49,6 +49,8 @@ pub struct RunJournal {
     stored: watch::Sender<StoredLog>,
     /// Whether this server knows that the run is to be cancelled.
     cancelled: AtomicBool,
+    /// Ends [`maintain`](Self::maintain).
+    is_over: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
@@ -116,6 +118,7 @@ impl RunJournal {
                 is_final: false,
             }),
             cancelled: AtomicBool::new(false),
+            is_over: watch::Sender::new(false),
         })
     }
 
@@ -289,25 +292,39 @@ impl RunJournal {
         Ok(())
     }
 
-    /// Stores events and renews the lease until the owner must stop.
-    pub(crate) async fn maintain(&self) -> JournalStop {
+    /// Stores events and renews the lease until the owner must stop, which it returns, or
+    /// [`end_maintenance`](Self::end_maintenance) is called. What it is writing then is written:
+    /// a transaction that is dropped may be committed or not.
+    pub(crate) async fn maintain(&self) -> Option<JournalStop> {
+        let mut is_over = self.is_over.subscribe();
         // Not at once: what a quick run has written by then is stored with its next step.
         let first = tokio::time::Instant::now() + FLUSH_INTERVAL;
         let mut interval = tokio::time::interval_at(first, FLUSH_INTERVAL);
         interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            interval.tick().await;
+            tokio::select! {
+                biased;
+                _ = is_over.wait_for(|is_over| *is_over) => return None,
+                _ = interval.tick() => {}
+            }
             if self.owned.lock().await.is_handed_over {
-                std::future::pending::<()>().await;
+                // The sender is here, so there is always a value.
+                let _ = is_over.wait_for(|is_over| *is_over).await;
+                return None;
             }
             let result = match self.flush().await {
                 Ok(()) => self.renew_if_due().await,
                 Err(stop) => Err(stop),
             };
             if let Err(stop) = result {
-                return stop;
+                return Some(stop);
             }
         }
+    }
+
+    /// The run has ended on this server: [`maintain`](Self::maintain) begins nothing more.
+    pub(crate) fn end_maintenance(&self) {
+        self.is_over.send_replace(true);
     }
 
     async fn renew_if_due(&self) -> Result<(), JournalStop> {

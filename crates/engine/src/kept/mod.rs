@@ -14,6 +14,7 @@
 //! | `output` | where the events of a run go: its log and its result |
 //! | `container_state`, `container_contents` | the files of the container, committed with the steps |
 //! | `container_retry` | waiting for a container that is in use |
+//! | `replaced_container` | storing a container that takes the place of another one within a call |
 //! | `recreate` | the container of a resumed run, which may have expired |
 //! | `fail_point` | places where tests end the process |
 //!
@@ -33,6 +34,7 @@ pub(crate) mod output;
 mod pending_events;
 mod recorded_start;
 mod recreate;
+mod replaced_container;
 pub(crate) mod run;
 mod step_costs;
 pub(crate) mod step_record;

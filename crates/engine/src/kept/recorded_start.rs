@@ -57,11 +57,24 @@ pub(super) fn last_container(steps: &[JournalStep]) -> Result<Option<LastContain
             }
             // What was fixed before the first turn has both too.
             StepKind::Start => {
-                let OpenedContainer { container, setup } = parse_step(step)?;
+                let OpenedContainer {
+                    container, setup, ..
+                } = parse_step(step)?;
                 return Ok(Some((container, setup)).filter(|(id, _)| id.is_some()));
             }
             StepKind::Turn => {}
         }
     }
     Ok(None)
+}
+
+/// The step that the ids of the next commands have, if it is not the next one: a call had begun.
+pub(super) fn calls_step(steps: &[JournalStep]) -> Result<Option<i64>, StoreError> {
+    match steps.last() {
+        Some(step) if step.kind == StepKind::Start => {
+            let opened: OpenedContainer = parse_step(step)?;
+            Ok(opened.calls_step)
+        }
+        _ => Ok(None),
+    }
 }

@@ -13,7 +13,7 @@ use super::journal::RunJournal;
 use super::journal_stop::JournalStop;
 use super::log_event::LogSummary;
 use super::output::{EventObserver, KeptOutput};
-use super::recorded_start::{RecordedStart, find_start, last_container};
+use super::recorded_start::{RecordedStart, calls_step, find_start, last_container};
 use super::recreate::RecordedContainer;
 use super::steps::{KeptSteps, RunStart};
 use crate::containers::run_container::RunContainer;
@@ -109,9 +109,16 @@ impl KeptRun {
         let writes_record = Arc::new(AtomicBool::new(false));
         let running = self.run_steps(engine, request, usage, observer, &writes_record);
         // The journal is flushed and the lease renewed while the run waits for anything.
+        let maintaining = journal.maintain();
+        tokio::pin!(maintaining);
         tokio::select! {
-            end = running => end,
-            stop = journal.maintain() => {
+            end = running => {
+                // What is being written is written before the caller ends the run.
+                journal.end_maintenance();
+                maintaining.await;
+                end
+            }
+            Some(stop) = &mut maintaining => {
                 // Set before the run is dropped, which writes its record.
                 let is_cancelled = matches!(stop, JournalStop::CancelRequested);
                 writes_record.store(is_cancelled, Ordering::Relaxed);
@@ -223,11 +230,13 @@ impl KeptRun {
         let rerun = engine.settings().rerun;
         let mut run_loop = RunLoop::new(prepared, journal.run().to_owned(), sink);
         tracing::debug!(run = journal.run(), is_resumed, "kept run");
+        let calls_step = calls_step(&steps).map_err(RunError::from)?;
         let steps = steps
             .into_iter()
             .filter(|step| step.kind != StepKind::Start);
         let output = Arc::clone(output);
         let mut kept = KeptSteps::new(journal, output, steps.collect(), start, log, usage, rerun);
+        kept.calls_step = calls_step;
         if let Some(state) = state {
             kept.set_container(state);
         }

@@ -60,14 +60,17 @@ pub(crate) struct TurnRecord {
 
 /// A container that is opened before the first command runs in it, where commands go on without
 /// their server: the next server finds them by the container. It is a step like [`StartRecord`],
-/// which servers that do not know it skip. A container that is replaced within a call is in the
-/// journal after the call only.
+/// which servers that do not know it skip.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct OpenedContainer {
     pub(crate) container: Option<String>,
     /// What it was set up with.
     #[serde(default)]
     pub(crate) setup: Option<ContainerSetup>,
+    /// Set if a call had begun that replaced its container: the step that the ids of its commands
+    /// have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) calls_step: Option<i64>,
 }
 
 /// The calls of one turn and their results. They are one step, because they may run in one

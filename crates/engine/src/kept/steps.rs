@@ -30,6 +30,23 @@ pub(crate) enum RunStart {
     Stored,
 }
 
+/// Calls to be made.
+#[derive(Debug, Default)]
+pub(crate) struct NextCalls {
+    pub(crate) calls: Vec<ToolCall>,
+    /// Ids of those whose commands are attached to, and not begun.
+    pub(crate) attached: Vec<String>,
+}
+
+impl From<Vec<ToolCall>> for NextCalls {
+    fn from(calls: Vec<ToolCall>) -> Self {
+        NextCalls {
+            calls,
+            attached: Vec::new(),
+        }
+    }
+}
+
 /// The steps of a kept run.
 pub(crate) struct KeptSteps {
     pub(super) journal: Arc<RunJournal>,
@@ -45,6 +62,8 @@ pub(crate) struct KeptSteps {
     pub(super) request_is_counted: bool,
     /// Whether the next calls may have been made by a server that died.
     pub(super) calls_may_have_run: bool,
+    /// The step that the ids of the next commands have, if it is not the next one.
+    pub(super) calls_step: Option<i64>,
     /// Results of calls that are not repeated, with their places.
     not_repeated: Vec<(usize, FinishedCall)>,
     pub(super) container: Option<ContainerState>,
@@ -76,6 +95,7 @@ impl KeptSteps {
             rerun,
             request_is_counted: false,
             calls_may_have_run: has_only_start,
+            calls_step: None,
             not_repeated: Vec::new(),
             container: None,
             setup: None,
@@ -141,22 +161,27 @@ impl KeptSteps {
         writer.continue_log(&self.output, &self.log);
     }
 
-    /// The number of the step that is stored next, the same when it is made again.
-    pub(crate) fn next_step(&self) -> impl Future<Output = i64> + Send + use<> {
-        let journal = Arc::clone(&self.journal);
-        async move { journal.lease().await.next_step }
+    /// The step that the ids of the next commands have, the same when they are made again, and
+    /// the epoch of the lease.
+    pub(crate) fn next_step(&self) -> impl Future<Output = (i64, i64)> + Send + use<> {
+        let (journal, calls_step) = (Arc::clone(&self.journal), self.calls_step);
+        async move {
+            let lease = journal.lease().await;
+            (calls_step.unwrap_or(lease.next_step), lease.epoch)
+        }
     }
 
     /// The calls to be made now. If they may have been made before by a server that died, and
-    /// could reach the network then, they are not repeated unless the operator allows it.
+    /// could reach the network then, they are not repeated unless the operator allows it: where
+    /// commands go on without their server, they only get the results that still exist.
     pub(crate) async fn take_repeatable(
         &mut self,
         calls: Vec<ToolCall>,
         toolbox: &Toolbox,
-    ) -> Vec<ToolCall> {
+    ) -> NextCalls {
         fail_point("before-command");
         if !std::mem::take(&mut self.calls_may_have_run) {
-            return calls;
+            return calls.into();
         }
         let repeats = match self.rerun {
             RerunPolicy::Always => true,
@@ -167,19 +192,27 @@ impl KeptSteps {
             },
         };
         if repeats {
-            return calls;
+            return calls.into();
         }
-        let mut repeated = Vec::new();
+        let workspace = toolbox.workspace();
+        // Without a container, no command has begun.
+        let keeps_commands = workspace.is_some_and(|workspace| {
+            workspace.sandbox().keeps_commands() && workspace.container_id().is_some()
+        });
+        let mut next = NextCalls::default();
         for (place, call) in calls.into_iter().enumerate() {
             if toolbox.is_read_only(&call.name) {
-                repeated.push(call);
+                next.calls.push(call);
+            } else if keeps_commands {
+                next.attached.push(call.id.clone());
+                next.calls.push(call);
             } else {
                 let text = model_text::INTERRUPTED;
                 let done = FinishedCall::not_run(call, text, ErrorCode::Unavailable);
                 self.not_repeated.push((place, done));
             }
         }
-        repeated
+        next
     }
 
     /// Adds the results of calls that were not repeated.

@@ -123,6 +123,7 @@ impl KeptSteps {
         let record = OpenedContainer {
             container: Some(id),
             setup: self.setup.take(),
+            calls_step: None,
         };
         self.append(StepKind::Start, &record, changes).await?;
         Ok(())
@@ -206,7 +207,7 @@ impl KeptSteps {
     }
 
     /// Stores a step with the events that were held back for it.
-    async fn append(
+    pub(super) async fn append(
         &mut self,
         kind: StepKind,
         record: &impl Serialize,
@@ -224,6 +225,7 @@ impl KeptSteps {
         let new_container = changes.new_container.clone();
         let held = self.output.take_held();
         self.journal.append(&step, changes, &held).await?;
+        self.calls_step = None;
         if let Some(container) = &mut self.container {
             container.committed();
         }

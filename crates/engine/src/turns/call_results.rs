@@ -3,16 +3,16 @@
 
 use std::time::Duration;
 
-use futures_util::future::OptionFuture;
+use futures_util::future::{OptionFuture, try_join};
 use prowess_store::StagedFile;
-use prowess_toolbox::{CallPurpose, ToolOutcome};
+use prowess_toolbox::{CallPurpose, ContainerAnnouncer, ToolOutcome, Toolbox};
 use prowess_wire::neutral::Block;
 
 use crate::error::RunError;
 use crate::events::{CalledSkill, RunEvent, RunStep};
 use crate::history::client_view::ClientView;
 use crate::history::tool_results;
-use crate::kept::steps::KeptSteps;
+use crate::kept::steps::{KeptSteps, NextCalls};
 use crate::tool_call::{ToolCall, with_original_call};
 use crate::turns::collect::OutputStore;
 use crate::turns::dispatch::{self, CallOrigin, FinishedCall};
@@ -27,9 +27,9 @@ impl RunLoop {
             self.replay_results(done).await;
             return Ok(());
         }
-        let calls = match &mut self.kept {
+        let NextCalls { calls, attached } = match &mut self.kept {
             Some(kept) => kept.take_repeatable(calls, &self.run.tools.toolbox).await,
-            None => calls,
+            None => calls.into(),
         };
         if let Some(kept) = &mut self.kept {
             let time_left = self.budget.time_left();
@@ -44,25 +44,37 @@ impl RunLoop {
                 .await;
         }
         let step = self.kept.as_ref().map(KeptSteps::next_step);
-        let step = OptionFuture::from(step).await;
-        let context = &self.run.context;
+        let (step, epoch) = OptionFuture::from(step).await.unzip();
+        let (run, writer, id) = (&self.run, &self.writer, &self.log.id);
+        let (context, toolbox) = (&run.context, &run.tools.toolbox);
         let settings = context.engine.settings();
         // Without spans, a header of the client passes unread.
         let traceparent = context.credentials.traceparent();
-        let origin = CallOrigin {
-            run: &self.log.id,
-            step,
-            traceparent: traceparent.filter(|_| settings.spans),
+        let time_left = self.budget.time_left();
+        let announces = self.kept.is_some() && keeps_commands(toolbox);
+        let announcements = announces.then(|| ContainerAnnouncer::new(run.container_id()));
+        let (announcer, announced) = announcements.unzip();
+        // It owns the announcer: when all calls are made, nothing more is announced.
+        let made = async move {
+            let origin = CallOrigin {
+                run: id,
+                step,
+                epoch: epoch.unwrap_or_default(),
+                attached: &attached,
+                announcer: announcer.as_ref(),
+                traceparent: traceparent.filter(|_| settings.spans),
+            };
+            let ping_interval = settings.ping_interval;
+            dispatch::call_all(toolbox, calls, origin, time_left, writer, ping_interval).await
         };
-        let mut done = dispatch::call_all(
-            &self.run.tools.toolbox,
-            calls,
-            origin,
-            self.budget.time_left(),
-            &self.writer,
-            settings.ping_interval,
-        )
-        .await;
+        let mut done = match (&mut self.kept, announced) {
+            (Some(kept), Some(announced)) => {
+                let stored = Box::pin(kept.store_announced(run, step, announced));
+                let made = async { Ok(made.await) };
+                try_join(made, stored).await?.0
+            }
+            _ => made.await,
+        };
         let mut staged = self.kept.is_some().then(Vec::new);
         self.collect_outputs(&mut done, staged.as_mut()).await;
         let Some(kept) = &mut self.kept else {
@@ -249,6 +261,12 @@ impl RunLoop {
         let totals = self.log.totals();
         self.writer.send(RunEvent::Usage(totals)).await;
     }
+}
+
+/// Whether commands go on when this server has ended.
+fn keeps_commands(toolbox: &Toolbox) -> bool {
+    let workspace = toolbox.workspace();
+    workspace.is_some_and(|place| place.sandbox().keeps_commands())
 }
 
 /// The part of a call's time that it spent in the sandbox.

@@ -6,8 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
 use prowess_toolbox::{
-    BashResult, CallIdentity, ContentPart, ErrorCode, NativeCall, ToolOutcome, Toolbox,
-    identify_commands, observe_commands,
+    BashResult, CallIdentity, ContainerAnnouncer, ContentPart, ErrorCode, NativeCall, ToolOutcome,
+    Toolbox, identify_commands, observe_commands,
 };
 use prowess_wire::neutral::{Block, Content, MediaSource, StreamEvent};
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,12 @@ pub(crate) struct CallOrigin<'a> {
     pub(crate) run: &'a str,
     /// The step of a kept run that will have the results.
     pub(crate) step: Option<i64>,
+    /// The epoch of the lease of a kept run; 0 of others.
+    pub(crate) epoch: i64,
+    /// Ids of calls whose commands are attached to, and not begun.
+    pub(crate) attached: &'a [String],
+    /// Set if other containers than the known one are announced.
+    pub(crate) announcer: Option<&'a ContainerAnnouncer>,
     /// A span of the run, if its steps become spans.
     pub(crate) traceparent: Option<&'a str>,
 }
@@ -73,11 +79,18 @@ pub(crate) async fn call_all(
         let identity = CallIdentity {
             run: origin.run.to_owned(),
             step: origin.step,
+            epoch: origin.epoch,
             call: call.id.clone(),
+            attach_only: origin.attached.contains(&call.id),
         };
-        let call_future = identify_commands(identity, call_future);
+        let announcer = origin.announcer.cloned();
+        let call_future = identify_commands(identity, announcer, call_future);
         let (outcome, commands) = observe_commands(origin.traceparent, call_future).await;
-        let outcome = outcome.unwrap_or_else(|_| timed_out(&call));
+        let outcome = match outcome {
+            Some(Ok(outcome)) => outcome,
+            Some(Err(_)) => timed_out(&call),
+            None => interrupted(&call),
+        };
         let duration = began.elapsed();
         FinishedCall {
             call,
@@ -108,6 +121,11 @@ fn timed_out(call: &ToolCall) -> ToolOutcome {
         model_text::TIME_OVER,
         ErrorCode::ExecutionTimeExceeded,
     )
+}
+
+/// The outcome of a call that a server which died may have made, and that is not repeated.
+fn interrupted(call: &ToolCall) -> ToolOutcome {
+    not_run(call, model_text::INTERRUPTED, ErrorCode::Unavailable)
 }
 
 /// The outcome of a call that was not run to its end.

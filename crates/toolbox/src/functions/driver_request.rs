@@ -86,9 +86,11 @@ mod tests {
                 let identity = CallIdentity {
                     run: "run_1".to_owned(),
                     step,
+                    epoch: 1,
                     call: call.to_owned(),
+                    attach_only: false,
                 };
-                identify_commands(identity, request).await
+                identify_commands(identity, None, request).await.unwrap()
             }
         };
         request.marker

@@ -109,6 +109,8 @@ impl RemoteError {
     pub const COMMAND_CONFLICT: &'static str = "command-conflict";
     /// The worker was to attach to a command that it does not know.
     pub const UNKNOWN_COMMAND: &'static str = "unknown-command";
+    /// A gateway with a greater epoch has the run of the command.
+    pub const RUN_LOST: &'static str = "run-lost";
     /// A gateway had the command killed.
     pub const KILLED: &'static str = "killed";
     /// No gateway waited for the command any more.

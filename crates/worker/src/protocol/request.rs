@@ -29,6 +29,9 @@ pub enum WorkerRequest {
         /// attached to the command since, the command is left to that one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         listener: Option<String>,
+        /// The epoch of that gateway, as [`ExecRequest::epoch`].
+        #[serde(default)]
+        epoch: i64,
     },
     /// These containers do not exist any more: remove the copies of them.
     Forget {
@@ -66,6 +69,12 @@ pub struct ExecRequest {
     /// know it answers `Failed` with the code `unknown-command`.
     #[serde(default)]
     pub attach_only: bool,
+    /// The epoch of the lease of the run that the command belongs to: of two gateways, the one
+    /// with the greater epoch has the run. The other one gets `Failed` with the code `run-lost`
+    /// as soon as the worker knows of both. 0 if the run has no lease, and of earlier releases:
+    /// then the gateway that came last has the run.
+    #[serde(default)]
+    pub epoch: i64,
     /// The run that the command belongs to, for logs.
     #[serde(default)]
     pub run: Option<String>,

@@ -141,6 +141,7 @@ fn exec_request() -> impl Strategy<Value = ExecRequest> {
                     files_digest,
                     execution,
                     attach_only: flag,
+                    epoch: i64::from(flag),
                     run,
                     traceparent: None,
                 }
@@ -163,6 +164,7 @@ fn report() -> ExecutionReport {
         elapsed: Duration::from_millis(12),
         connections: Vec::new(),
         level: Grade::Strict,
+        files_unchanged: false,
         worker: None,
     }
 }

@@ -17,6 +17,31 @@ pub(super) struct CommandKey {
     pub(super) files_digest: Option<Digest>,
 }
 
+/// A gateway that waits for a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CommandListener {
+    /// Where replies go.
+    pub(super) subject: String,
+    /// The epoch of its run's lease; 0 if there is none, or it is not known.
+    pub(super) epoch: i64,
+}
+
+impl CommandListener {
+    /// Whether a gateway with this epoch has the run now.
+    pub(super) fn is_outdated_by(&self, epoch: i64) -> bool {
+        self.epoch != 0 && self.epoch < epoch
+    }
+}
+
+impl From<&str> for CommandListener {
+    fn from(subject: &str) -> Self {
+        Self {
+            subject: subject.to_owned(),
+            epoch: 0,
+        }
+    }
+}
+
 /// Why a command is ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CommandStop {
@@ -50,8 +75,8 @@ impl CommandStop {
 #[derive(Debug)]
 pub(super) struct ActiveCommand {
     pub(super) key: CommandKey,
-    /// Reply subjects, the newest last.
-    listeners: Mutex<Vec<String>>,
+    /// The newest last; none has an outdated epoch.
+    listeners: Mutex<Vec<CommandListener>>,
     new_listener: Notify,
     stop: watch::Sender<Option<CommandStop>>,
     /// Whether it may have had effects.
@@ -59,35 +84,43 @@ pub(super) struct ActiveCommand {
 }
 
 impl ActiveCommand {
-    pub(super) fn with_listener(key: CommandKey, reply: &str) -> Self {
+    pub(super) fn with_listener(key: CommandKey, listener: CommandListener) -> Self {
         Self {
             key,
-            listeners: Mutex::new(vec![reply.to_owned()]),
+            listeners: Mutex::new(vec![listener]),
             new_listener: Notify::new(),
             stop: watch::Sender::new(None),
             began: AtomicBool::new(false),
         }
     }
 
-    /// Another gateway waits for it.
-    pub(super) fn add_listener(&self, reply: &str) {
+    /// Another gateway waits for it. Returns those that have lost the run to it, and get no
+    /// further replies.
+    pub(super) fn add_listener(&self, listener: CommandListener) -> Vec<String> {
         let mut listeners = self.lock();
-        listeners.retain(|known| known != reply);
-        listeners.push(reply.to_owned());
+        listeners.retain(|known| known.subject != listener.subject);
+        let is_outdated = |known: &mut CommandListener| known.is_outdated_by(listener.epoch);
+        let outdated = listeners.extract_if(.., is_outdated);
+        let outdated = outdated.map(|known| known.subject).collect();
+        listeners.push(listener);
         let above = listeners.len().saturating_sub(MAX_LISTENERS);
         listeners.drain(..above);
         drop(listeners);
         self.new_listener.notify_waiters();
+        outdated
     }
 
     /// Everybody who waits for it.
     pub(super) fn listeners(&self) -> Vec<String> {
-        self.lock().clone()
+        let listeners = self.lock();
+        let subjects = listeners.iter().map(|listener| listener.subject.clone());
+        subjects.collect()
     }
 
     /// Who came last: the gateway that is most likely alive.
     pub(super) fn newest_listener(&self) -> Option<String> {
-        self.lock().last().cloned()
+        let listeners = self.lock();
+        listeners.last().map(|listener| listener.subject.clone())
     }
 
     /// Waits for another gateway.
@@ -126,7 +159,7 @@ impl ActiveCommand {
         self.began.load(Ordering::Relaxed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<String>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<CommandListener>> {
         self.listeners
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

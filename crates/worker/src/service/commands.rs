@@ -1,7 +1,7 @@
 //! Which commands are active, and results that are kept so that a command is not repeated
 //! when the gateway that wanted it has died. It has no clock: times are given.
 
-use super::active_command::{ActiveCommand, CommandKey, CommandStop};
+use super::active_command::{ActiveCommand, CommandKey, CommandListener, CommandStop};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -29,6 +29,8 @@ enum CommandEntry<R> {
         command: Arc<ActiveCommand>,
         /// When a gateway last wanted it.
         kept_at: Instant,
+        /// The greatest of all gateways that waited for it.
+        epoch: i64,
     },
     Ended {
         key: CommandKey,
@@ -38,18 +40,32 @@ enum CommandEntry<R> {
         place: u64,
         /// Who came last.
         newest_listener: Option<String>,
+        epoch: i64,
     },
+}
+
+impl<R> CommandEntry<R> {
+    fn epoch(&self) -> i64 {
+        match self {
+            Self::Active { epoch, .. } | Self::Ended { epoch, .. } => *epoch,
+        }
+    }
 }
 
 /// What is known of a command.
 #[derive(Debug)]
 pub(super) enum KnownCommand<R> {
     /// It is active, and the new listener was added.
-    Active,
+    Active {
+        /// The reply subjects of those that have lost the run to it.
+        outdated: Vec<String>,
+    },
     /// It has ended.
     Ended(Arc<R>),
     /// The id belongs to another command.
     Conflict,
+    /// A gateway with a greater epoch has the run.
+    RunLost,
 }
 
 impl<R> Default for Commands<R> {
@@ -74,22 +90,35 @@ impl<R> Commands<R> {
         &mut self,
         id: &str,
         key: &CommandKey,
-        reply: &str,
+        listener: impl Into<CommandListener>,
         now: Instant,
     ) -> Option<KnownCommand<R>> {
-        Some(match self.entries.get_mut(id)? {
-            CommandEntry::Active { command, kept_at } if command.key == *key => {
+        let listener = listener.into();
+        let entry = self.entries.get_mut(id)?;
+        // Before the key: who has lost the run must not run another command instead.
+        if listener.is_outdated_by(entry.epoch()) {
+            return Some(KnownCommand::RunLost);
+        }
+        Some(match entry {
+            CommandEntry::Active {
+                command,
+                kept_at,
+                epoch,
+            } if command.key == *key => {
                 *kept_at = now;
-                command.add_listener(reply);
-                KnownCommand::Active
+                *epoch = listener.epoch.max(*epoch);
+                let outdated = command.add_listener(listener);
+                KnownCommand::Active { outdated }
             }
             CommandEntry::Ended {
                 key: known,
                 result,
                 newest_listener,
+                epoch,
                 ..
             } if known == key => {
-                *newest_listener = Some(reply.to_owned());
+                *epoch = listener.epoch.max(*epoch);
+                *newest_listener = Some(listener.subject);
                 KnownCommand::Ended(Arc::clone(result))
             }
             _ => KnownCommand::Conflict,
@@ -101,13 +130,16 @@ impl<R> Commands<R> {
         &mut self,
         id: &str,
         key: CommandKey,
-        reply: &str,
+        listener: impl Into<CommandListener>,
         now: Instant,
     ) -> Arc<ActiveCommand> {
-        let command = Arc::new(ActiveCommand::with_listener(key, reply));
+        let listener = listener.into();
+        let epoch = listener.epoch;
+        let command = Arc::new(ActiveCommand::with_listener(key, listener));
         let entry = CommandEntry::Active {
             command: Arc::clone(&command),
             kept_at: now,
+            epoch,
         };
         self.remove(id);
         self.entries.insert(id.to_owned(), entry);
@@ -134,20 +166,28 @@ impl<R> Commands<R> {
 
     /// Ends an active command, or discards a result, unless another gateway waits for it than
     /// the one that wants this: a gateway that has lost a run may notice it late.
-    pub(super) fn kill(&mut self, id: &str, listener: Option<&str>) {
-        let newest = match self.entries.get(id) {
-            Some(CommandEntry::Active { command, .. }) => command.newest_listener(),
-            Some(CommandEntry::Ended {
-                newest_listener, ..
-            }) => newest_listener.clone(),
-            None => return,
+    pub(super) fn kill(&mut self, id: &str, listener: Option<&str>, epoch: i64) {
+        let Some(entry) = self.entries.get(id) else {
+            return;
         };
-        if listener.is_some_and(|listener| newest.is_some_and(|newest| newest != listener)) {
+        let newest = match entry {
+            CommandEntry::Active { command, .. } => command.newest_listener(),
+            CommandEntry::Ended {
+                newest_listener, ..
+            } => newest_listener.clone(),
+        };
+        let is_lost = epoch != 0 && epoch < entry.epoch();
+        let is_newer = epoch > entry.epoch();
+        let is_other = listener.is_some()
+            && newest
+                .as_deref()
+                .is_some_and(|newest| Some(newest) != listener);
+        if is_lost || (is_other && !is_newer) {
             return;
         }
-        match self.entries.get(id) {
-            Some(CommandEntry::Active { command, .. }) => command.stop(CommandStop::Killed),
-            _ => self.remove(id),
+        match entry {
+            CommandEntry::Active { command, .. } => command.stop(CommandStop::Killed),
+            CommandEntry::Ended { .. } => self.remove(id),
         }
     }
 
@@ -163,7 +203,7 @@ impl<R> Commands<R> {
     /// A command has ended. Its result, of this many bytes, is kept; without one, nothing is
     /// known of the command any more.
     pub(super) fn end(&mut self, id: &str, result: Option<(Arc<R>, usize)>, now: Instant) {
-        let Some(CommandEntry::Active { command, .. }) = self.entries.remove(id) else {
+        let Some(CommandEntry::Active { command, epoch, .. }) = self.entries.remove(id) else {
             return;
         };
         let Some((result, bytes)) = result.filter(|(_, bytes)| *bytes <= MAX_RESULT_BYTES) else {
@@ -180,6 +220,7 @@ impl<R> Commands<R> {
             bytes,
             place,
             newest_listener: command.newest_listener(),
+            epoch,
         };
         self.entries.insert(id.to_owned(), entry);
         while self.order.len() > MAX_RESULTS || self.bytes > MAX_RESULT_BYTES {
@@ -203,7 +244,9 @@ impl<R> Commands<R> {
         let mut old = Vec::new();
         for (id, entry) in &self.entries {
             match entry {
-                CommandEntry::Active { command, kept_at } if is_over(*kept_at, keep_timeout) => {
+                CommandEntry::Active {
+                    command, kept_at, ..
+                } if is_over(*kept_at, keep_timeout) => {
                     command.stop(CommandStop::Abandoned);
                 }
                 CommandEntry::Ended { ended_at, .. } if is_over(*ended_at, retention) => {

@@ -28,7 +28,9 @@ impl WorkerState {
             timeout: given.timeout_ms.map(Duration::from_millis),
             stream: given.stream.then_some(sender),
             id: CommandId::try_from(request.command.clone()).ok(),
+            attach_only: false,
             run: request.run.clone(),
+            epoch: request.epoch,
             traceparent: request.traceparent.clone(),
         };
         command.set_started(true);

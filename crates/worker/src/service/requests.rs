@@ -1,6 +1,6 @@
 //! Receiving requests and beginning what they want.
 
-use super::active_command::{ActiveCommand, CommandKey};
+use super::active_command::{ActiveCommand, CommandKey, CommandListener};
 use super::check::{check_exec, check_layer};
 use super::commands::KnownCommand;
 use super::state::WorkerState;
@@ -61,8 +61,16 @@ impl Receiver {
                 commands.truncate(MAX_LISTED_IDS);
                 self.state.commands().keep(&commands, Instant::now());
             }
-            (WorkerRequest::Kill { command, listener }, _) => {
-                self.state.commands().kill(&command, listener.as_deref());
+            (
+                WorkerRequest::Kill {
+                    command,
+                    listener,
+                    epoch,
+                },
+                _,
+            ) => {
+                let mut commands = self.state.commands();
+                commands.kill(&command, listener.as_deref(), epoch);
             }
             (WorkerRequest::Forget { containers }, _) => self.forget(containers),
             (_, None) => tracing::debug!("a request without a reply subject"),
@@ -100,16 +108,24 @@ impl Receiver {
             files_digest: Some(request.files_digest),
         };
         let id = request.command.as_str();
+        let listener = CommandListener {
+            subject: reply.clone(),
+            epoch: request.epoch,
+        };
+        let now = Instant::now();
         let known = self
             .state
             .commands()
-            .attach(id, &key, &reply, Instant::now());
+            .attach(id, &key, listener.clone(), now);
         let (is_known, attach_only) = (known.is_some(), request.attach_only);
         tracing::debug!(id, is_known, attach_only, "a gateway wants a command");
         match known {
-            Some(KnownCommand::Active) => {
+            Some(KnownCommand::Active { outdated }) => {
                 self.answer(&reply, WorkerReply::Accepted { attached: true })
                     .await;
+                for lost in outdated {
+                    self.answer(&lost, run_lost()).await;
+                }
             }
             Some(KnownCommand::Ended(result)) => {
                 let state = Arc::clone(&self.state);
@@ -118,13 +134,14 @@ impl Receiver {
                     .spawn(state.deliver_kept(id.to_owned(), reply, result, task));
             }
             Some(KnownCommand::Conflict) => self.answer(&reply, conflict()).await,
+            Some(KnownCommand::RunLost) => self.answer(&reply, run_lost()).await,
             None if request.attach_only => {
                 let why = "the worker does not know the command";
                 let error = RemoteError::new(RemoteError::UNKNOWN_COMMAND, why);
                 self.answer(&reply, WorkerReply::Failed(error)).await;
             }
             None => {
-                let Some(command) = self.admit(id, key, &reply).await else {
+                let Some(command) = self.admit(id, key, listener).await else {
                     return;
                 };
                 let span = tracing::info_span!(
@@ -156,17 +173,18 @@ impl Receiver {
         let known = self
             .state
             .commands()
-            .attach(id, &key, &reply, Instant::now());
+            .attach(id, &key, reply.as_str(), Instant::now());
         match known {
-            Some(KnownCommand::Active) => {
+            Some(KnownCommand::Active { .. }) => {
                 self.answer(&reply, WorkerReply::Accepted { attached: true })
                     .await;
             }
-            Some(KnownCommand::Ended(_) | KnownCommand::Conflict) => {
+            Some(KnownCommand::Ended(_) | KnownCommand::Conflict | KnownCommand::RunLost) => {
                 self.answer(&reply, conflict()).await;
             }
             None => {
-                let Some(command) = self.admit(id, key, &reply).await else {
+                let listener = CommandListener::from(reply.as_str());
+                let Some(command) = self.admit(id, key, listener).await else {
                     return;
                 };
                 let state = Arc::clone(&self.state);
@@ -177,7 +195,13 @@ impl Receiver {
     }
 
     /// Begins a command, if there is room and the worker does not drain.
-    async fn admit(&self, id: &str, key: CommandKey, reply: &str) -> Option<Arc<ActiveCommand>> {
+    async fn admit(
+        &self,
+        id: &str,
+        key: CommandKey,
+        listener: CommandListener,
+    ) -> Option<Arc<ActiveCommand>> {
+        let reply = listener.subject.as_str();
         if self.state.is_draining() {
             self.answer(reply, WorkerReply::Draining).await;
             return None;
@@ -195,7 +219,7 @@ impl Receiver {
             return None;
         }
         let mut commands = self.state.commands();
-        Some(commands.begin(id, key, reply, Instant::now()))
+        Some(commands.begin(id, key, listener, Instant::now()))
     }
 
     /// Removes copies of containers that do not exist any more.
@@ -218,6 +242,11 @@ impl Receiver {
         // Who does not get it notices the silence.
         let _ = self.state.send(reply, &answer).await;
     }
+}
+
+fn run_lost() -> WorkerReply {
+    let why = "another gateway continues the run";
+    WorkerReply::Failed(RemoteError::new(RemoteError::RUN_LOST, why))
 }
 
 fn conflict() -> WorkerReply {

@@ -118,6 +118,7 @@ impl TestGateway {
                 ..CommandRequest::default()
             },
             attach_only: false,
+            epoch: 0,
             run: Some("run_1".into()),
             traceparent: None,
         }

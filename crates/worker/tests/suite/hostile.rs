@@ -121,6 +121,7 @@ async fn payloads_that_are_no_requests_are_answered_and_harmless() {
         .send(WorkerRequest::Kill {
             command,
             listener: None,
+            epoch: 0,
         })
         .await;
     let mut conversation = gateway.begin(WorkerRequest::Describe).await;

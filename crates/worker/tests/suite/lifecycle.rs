@@ -39,6 +39,7 @@ async fn a_worker_announces_itself_and_its_load() {
         .send(WorkerRequest::Kill {
             command,
             listener: None,
+            epoch: 0,
         })
         .await;
     gateway.finish(&mut conversation).await;
@@ -84,6 +85,7 @@ async fn a_worker_that_is_full_refuses_at_once() {
             .send(WorkerRequest::Kill {
                 command,
                 listener: None,
+                epoch: 0,
             })
             .await;
         let last = gateways[number].finish(&mut conversations[number]).await;

@@ -4,7 +4,7 @@ use crate::gateway::{TestGateway, ended, failed};
 use crate::object_server::ObjectServer;
 use crate::support::TestWorker;
 use prowess_bus::Bus;
-use prowess_worker::protocol::{Ask, RemoteError, WorkerReply, WorkerRequest};
+use prowess_worker::protocol::{Ask, ExecRequest, RemoteError, WorkerReply, WorkerRequest};
 use std::time::Duration;
 
 #[tokio::test]
@@ -33,6 +33,7 @@ async fn the_same_command_again_gets_the_kept_result_and_does_not_run_again() {
         .send(WorkerRequest::Kill {
             command,
             listener: None,
+            epoch: 0,
         })
         .await;
     let mut attach = request;
@@ -89,6 +90,56 @@ async fn a_second_gateway_attaches_to_a_running_command_and_both_get_its_result(
 }
 
 #[tokio::test]
+async fn a_gateway_that_has_lost_the_run_is_refused_and_ends_nothing() {
+    let bus = Bus::local();
+    let _worker = TestWorker::start(&bus).await;
+    let mut gateway = TestGateway::new(&bus);
+    let request = gateway.request("echo started; sleep 1000");
+    let of_epoch = |epoch| ExecRequest {
+        epoch,
+        ..request.clone()
+    };
+    let exec = |epoch| WorkerRequest::Exec(Box::new(of_epoch(epoch)));
+    let mut first = gateway.begin(exec(1)).await;
+    while first.output.is_empty() {
+        gateway.step(&mut first).await;
+    }
+    // Its process is stopped, and another one claims the run.
+    let mut other = gateway.other();
+    let mut second = other.begin(exec(2)).await;
+    let last = gateway.finish(&mut first).await;
+    assert_eq!(failed(last), RemoteError::RUN_LOST);
+    // It goes on, and asks for the command again after the silence.
+    let (last, conversation) = gateway.exec(of_epoch(1)).await;
+    assert_eq!(failed(last), RemoteError::RUN_LOST);
+    assert_eq!(conversation.attached, None);
+    for listener in [None, Some("anybody".to_owned())] {
+        let command = request.command.clone();
+        let kill = WorkerRequest::Kill {
+            command,
+            listener,
+            epoch: 1,
+        };
+        gateway.send(kill).await;
+    }
+    // The other one still has it, and decides when it ends.
+    let (last, _) = gateway.exec(of_epoch(1)).await;
+    assert_eq!(failed(last), RemoteError::RUN_LOST);
+    let beats = second.beats;
+    while second.beats < beats + 2 {
+        let reply = other.step(&mut second).await;
+        assert!(!reply.is_final(), "{reply:?}");
+    }
+    let kill = WorkerRequest::Kill {
+        command: request.command.clone(),
+        listener: None,
+        epoch: 2,
+    };
+    other.send(kill).await;
+    assert_eq!(failed(other.finish(&mut second).await), RemoteError::KILLED);
+}
+
+#[tokio::test]
 async fn a_gateway_that_dies_before_it_answered_is_replaced_by_the_next_one() {
     let bus = Bus::local();
     let _worker = TestWorker::start(&bus).await;
@@ -120,6 +171,7 @@ async fn a_killed_command_ends_at_once_and_leaves_nothing() {
         .send(WorkerRequest::Kill {
             command,
             listener: None,
+            epoch: 0,
         })
         .await;
     let WorkerReply::Failed(error) = gateway.finish(&mut conversation).await else {

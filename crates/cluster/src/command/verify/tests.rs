@@ -25,6 +25,7 @@ fn report(outputs: Vec<SandboxOutput>) -> ExecutionReport {
         elapsed: Duration::ZERO,
         connections: Vec::new(),
         level: Grade::Strict,
+        files_unchanged: false,
         worker: None,
     }
 }

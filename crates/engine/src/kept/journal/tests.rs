@@ -65,6 +65,29 @@ async fn listeners_learn_what_was_stored_and_that_the_run_has_ended_without_an_e
 }
 
 #[tokio::test]
+async fn maintenance_ends_between_two_transactions_and_begins_none_afterwards() {
+    let (journal, _folder) = begin().await;
+    let mut listener = journal.subscribe();
+    journal.push(&LogEvent::CompletedAt(1));
+    let ending = async {
+        listener.changed().await.unwrap();
+        journal.end_maintenance();
+    };
+    let (stop, ()) = tokio::join!(journal.maintain(), ending);
+    assert!(stop.is_none(), "{stop:?}");
+    assert_eq!(news(&mut listener), None);
+    journal.push(&LogEvent::CompletedAt(2));
+    assert!(journal.maintain().await.is_none());
+    assert_eq!(news(&mut listener), None);
+    // Nor of a run that was handed over.
+    let (journal, _folder) = begin().await;
+    journal.hand_over().await.unwrap();
+    let ending = async { journal.end_maintenance() };
+    let (stop, ()) = tokio::join!(journal.maintain(), ending);
+    assert!(stop.is_none(), "{stop:?}");
+}
+
+#[tokio::test]
 async fn listeners_learn_that_a_run_was_released() {
     let (journal, _folder) = begin().await;
     let mut listener = journal.subscribe();

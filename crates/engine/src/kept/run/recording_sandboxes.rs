@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use prowess_sandbox::{
-    ChangesGuard, ContainerInfo, ContainerSetup, ContainerSpec, Execution, ExecutionReport,
+    ChangesGuard, ContainerInfo, ContainerSetup, ContainerSpec, Error, Execution, ExecutionReport,
     FileInfo, FileStream, Grade, Layer, Policy, Requirements, RestoreContents, SandboxFuture,
     SandboxStatistics, Sandboxes, SharedSandboxes, SkillFiles, Snapshot, SnapshotEntry,
 };
@@ -17,6 +17,7 @@ pub(super) enum Recorded {
     Command {
         id: Option<String>,
         run: Option<String>,
+        epoch: i64,
         container: String,
     },
     Deferred,
@@ -33,6 +34,9 @@ pub(super) struct RecordingSandboxes {
     inner: SharedSandboxes,
     recorded: Arc<Mutex<Vec<Recorded>>>,
     pub(super) leaves_commands: AtomicBool,
+    /// Whether the container of the next command is lost.
+    pub(super) loses_container: AtomicBool,
+    lost: Mutex<Option<String>>,
     /// How many commands have ended.
     ended: watch::Sender<usize>,
 }
@@ -43,6 +47,8 @@ impl RecordingSandboxes {
             inner,
             recorded: Arc::default(),
             leaves_commands: AtomicBool::new(false),
+            loses_container: AtomicBool::new(false),
+            lost: Mutex::default(),
             ended: watch::Sender::new(0),
         })
     }
@@ -56,6 +62,13 @@ impl RecordingSandboxes {
     /// Everything since the last call.
     pub(super) fn take(&self) -> Vec<Recorded> {
         std::mem::take(&mut self.recorded.lock().unwrap())
+    }
+
+    fn check_exists(&self, id: &str) -> Result<(), Error> {
+        match self.lost.lock().unwrap().as_deref() == Some(id) {
+            true => Err(Error::ContainerNotFound { id: id.to_owned() }),
+            false => Ok(()),
+        }
     }
 
     fn add(&self, recorded: Recorded) {
@@ -83,9 +96,14 @@ impl Sandboxes for RecordingSandboxes {
         execution: Execution,
     ) -> SandboxFuture<'a, ExecutionReport> {
         Box::pin(async move {
+            if self.loses_container.swap(false, Ordering::Relaxed) {
+                *self.lost.lock().unwrap() = Some(id.to_owned());
+            }
+            self.check_exists(id)?;
             self.add(Recorded::Command {
                 id: execution.id.as_ref().map(ToString::to_string),
                 run: execution.run.clone(),
+                epoch: execution.epoch,
                 container: id.to_owned(),
             });
             let report = self.inner.exec(owner, id, execution).await;
@@ -256,7 +274,10 @@ impl Sandboxes for RecordingSandboxes {
     }
 
     fn expiry<'a>(&'a self, owner: &'a str, id: &'a str) -> SandboxFuture<'a, u64> {
-        self.inner.expiry(owner, id)
+        Box::pin(async move {
+            self.check_exists(id)?;
+            self.inner.expiry(owner, id).await
+        })
     }
 
     fn container<'a>(&'a self, owner: &'a str, id: &'a str) -> SandboxFuture<'a, ContainerInfo> {

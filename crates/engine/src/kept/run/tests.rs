@@ -16,7 +16,7 @@ use crate::containers::one_worker::OneWorker;
 use crate::containers::sandbox_handle::SandboxHandle;
 use crate::kept::container_state::to_snapshot_entry;
 use crate::kept::step_record::FORMAT;
-use crate::settings::EngineSettings;
+use crate::settings::{EngineSettings, RerunPolicy};
 
 const LEASE: Duration = Duration::from_secs(600);
 
@@ -175,16 +175,19 @@ impl Bed {
     }
 
     /// The ids of all commands since the last call, in alphabetical order, and their container.
-    fn take_ids(&self, run: &str) -> (Vec<String>, String) {
+    /// All have this epoch.
+    fn take_ids(&self, run: &RunLease) -> (Vec<String>, String) {
         let recorded = self.sandbox.take().into_iter();
         let (mut ids, mut containers): (Vec<_>, Vec<_>) = recorded
             .filter_map(|one| match one {
                 Recorded::Command {
                     id,
                     run: of,
+                    epoch,
                     container,
                 } => {
-                    assert_eq!(of.as_deref(), Some(run));
+                    assert_eq!(of.as_deref(), Some(run.run.as_str()));
+                    assert_eq!(epoch, run.epoch);
                     Some((id.unwrap(), container))
                 }
                 _ => None,
@@ -217,6 +220,7 @@ macro_rules! on_one_host_and_over_a_cluster {
 
 on_one_host_and_over_a_cluster! {
     commands_that_are_made_again_have_the_ids_of_the_first_attempt,
+    a_command_that_is_not_repeated_has_the_result_that_its_worker_keeps,
     commands_of_a_run_that_is_not_kept_have_no_id,
     a_kept_run_commits_the_changes_of_its_commands_itself,
 }
@@ -226,22 +230,83 @@ async fn commands_that_are_made_again_have_the_ids_of_the_first_attempt(bed: Bed
     let run = lease.run.clone();
     let kept = bed.engine.begin_kept(lease.clone(), Instant::now());
     bed.run_and_die(kept, 2).await;
-    let (first, first_container) = bed.take_ids(&run);
+    let (first, first_container) = bed.take_ids(&lease);
     assert_eq!(first.len(), 2);
     assert_ne!(first[0], first[1]);
     assert!(first.iter().all(|id| id.starts_with(&format!("{run}:"))));
 
     assert!(bed.store.release_lease(&lease).await.unwrap());
+    let epoch = lease.epoch;
     let lease = bed.take_over().await;
-    let kept = bed.engine.open_kept(lease, Instant::now()).await.unwrap();
-    let end = bed.run(kept).await;
+    assert!(lease.epoch > epoch && epoch > 0);
+    let kept = bed.engine.open_kept(lease.clone(), Instant::now()).await;
+    let end = bed.run(kept.unwrap()).await;
     assert!(matches!(end, KeptEnd::Completed { .. }), "{end:?}");
-    let (all, container) = bed.take_ids(&run);
+    let (all, container) = bed.take_ids(&lease);
     assert_eq!(all.len(), 3);
     let repeated: Vec<_> = all.iter().filter(|id| first.contains(id)).collect();
     assert_eq!(repeated.len(), 2, "{all:?} {first:?}");
     // A worker knows a command by its container too.
     assert_eq!(container == first_container, bed.cluster.is_some());
+}
+
+async fn a_command_that_is_not_repeated_has_the_result_that_its_worker_keeps(mut bed: Bed) {
+    let settings = EngineSettings {
+        rerun: RerunPolicy::Never,
+        ..EngineSettings::default()
+    };
+    let shared = Arc::clone(&bed.sandbox) as SharedSandboxes;
+    bed.engine = Engine::new(bed.store.clone(), settings, SandboxHandle::ready(shared));
+    let lease = bed.begin().await;
+    let kept = bed.engine.begin_kept(lease.clone(), Instant::now());
+    bed.run_and_die(kept, 2).await;
+    assert!(bed.store.release_lease(&lease).await.unwrap());
+    let lease = bed.take_over().await;
+    let kept = bed.engine.open_kept(lease, Instant::now()).await.unwrap();
+    let end = bed.run(kept).await;
+    let KeptEnd::Completed { response, .. } = end else {
+        panic!("{end:?}");
+    };
+    let is_unavailable = format!("{response:?}").contains("unavailable");
+    let id = response.container.unwrap()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let files = bed.store.container_files(&bed.tenant, &id).await;
+    let entries = files.unwrap().unwrap().entries;
+    let sizes: Vec<_> = entries
+        .iter()
+        .map(|entry| (entry.path.as_str(), entry.size))
+        .collect();
+    // Of one host, nobody keeps anything when its server has died.
+    match bed.cluster {
+        None => assert_eq!((sizes, is_unavailable), (vec![("three", 0)], true)),
+        Some(_) => {
+            let all = vec![("one", 4), ("three", 8), ("two", 4)];
+            assert_eq!((sizes, is_unavailable), (all, false));
+        }
+    }
+}
+
+/// Of one host, a lost container has no commands that go on.
+#[tokio::test]
+async fn commands_of_a_container_that_replaces_a_lost_one_are_found_again() {
+    let bed = Bed::new(CommandPlace::Cluster).await;
+    let lease = bed.begin().await;
+    let kept = bed.engine.begin_kept(lease.clone(), Instant::now());
+    bed.sandbox.loses_container.store(true, Ordering::Relaxed);
+    bed.run_and_die(kept, 2).await;
+    let (first, container) = bed.take_ids(&lease);
+    assert_eq!(first.len(), 2);
+    assert!(bed.store.release_lease(&lease).await.unwrap());
+    let lease = bed.take_over().await;
+    let kept = bed.engine.open_kept(lease.clone(), Instant::now()).await;
+    let end = bed.run(kept.unwrap()).await;
+    assert!(matches!(end, KeptEnd::Completed { .. }), "{end:?}");
+    // The same commands, in the container that no finished call has used.
+    let (all, container_then) = bed.take_ids(&lease);
+    assert_eq!((all.len(), container_then), (3, container));
+    assert!(first.iter().all(|id| all.contains(id)), "{all:?} {first:?}");
 }
 
 async fn commands_of_a_run_that_is_not_kept_have_no_id(bed: Bed) {

@@ -49,7 +49,7 @@ fn attaching_keeps_a_command_and_asks_of_its_newest_gateway() {
     let command = commands.begin("c", key("a"), "g1", start);
     let later = start + Duration::from_secs(29);
     let known = commands.attach("c", &key("a"), "g2", later);
-    assert!(matches!(known, Some(KnownCommand::Active)));
+    assert!(matches!(known, Some(KnownCommand::Active { .. })));
     commands.expire(start + Duration::from_secs(31), KEEP, RETENTION);
     assert_eq!(stop_reason(&command), None);
     assert_eq!(command.newest_listener().as_deref(), Some("g2"));
@@ -80,12 +80,12 @@ fn killing_ends_an_active_command_and_discards_a_result() {
     let now = Instant::now();
     let mut commands = Commands::default();
     let command = commands.begin("c", key("a"), "g1", now);
-    commands.kill("c", Some("g1"));
+    commands.kill("c", Some("g1"), 0);
     assert_eq!(stop_reason(&command), Some(CommandStop::Killed));
     commands.stop_all(CommandStop::Stopped);
     assert_eq!(stop_reason(&command), Some(CommandStop::Killed));
     commands.end("c", Some((Arc::new(1), 10)), now);
-    commands.kill("c", Some("g1"));
+    commands.kill("c", Some("g1"), 0);
     assert!(commands.attach("c", &key("a"), "g1", now).is_none());
 }
 
@@ -95,17 +95,85 @@ fn a_gateway_that_another_one_has_replaced_ends_nothing() {
     let mut commands = Commands::default();
     let command = commands.begin("c", key("a"), "g1", now);
     commands.attach("c", &key("a"), "g2", now);
-    commands.kill("c", Some("g1"));
+    commands.kill("c", Some("g1"), 0);
     assert_eq!(stop_reason(&command), None);
     commands.end("c", Some((Arc::new(1), 10)), now);
-    commands.kill("c", Some("g1"));
+    commands.kill("c", Some("g1"), 0);
     commands.attach("c", &key("a"), "g3", now);
-    commands.kill("c", Some("g2"));
+    commands.kill("c", Some("g2"), 0);
     let known = commands.attach("c", &key("a"), "g3", now);
     assert!(matches!(known, Some(KnownCommand::Ended(_))));
     // An earlier release does not say who it is.
-    commands.kill("c", None);
+    commands.kill("c", None, 0);
     assert!(commands.attach("c", &key("a"), "g3", now).is_none());
+}
+
+fn listener(subject: &str, epoch: i64) -> CommandListener {
+    CommandListener {
+        epoch,
+        ..CommandListener::from(subject)
+    }
+}
+
+#[test]
+fn a_gateway_that_has_lost_the_run_does_not_get_the_command_back() {
+    let now = Instant::now();
+    let mut commands = Commands::default();
+    let command = commands.begin("c", key("a"), listener("g1", 1), now);
+    let known = commands.attach("c", &key("a"), listener("g2", 2), now);
+    let Some(KnownCommand::Active { outdated }) = known else {
+        panic!("{known:?}");
+    };
+    assert_eq!(outdated, ["g1"]);
+    // It was still for a while, and attaches again; for other files too.
+    for key in [key("a"), key("b")] {
+        let known = commands.attach("c", &key, listener("g1 again", 1), now);
+        assert!(matches!(known, Some(KnownCommand::RunLost)), "{known:?}");
+    }
+    assert_eq!(command.listeners(), ["g2"]);
+    for subject in ["g1", "g1 again", "g2"] {
+        commands.kill("c", Some(subject), 1);
+    }
+    assert_eq!(stop_reason(&command), None);
+    // The same holds for its result.
+    commands.end("c", Some((Arc::new(1), 10)), now);
+    let known = commands.attach("c", &key("a"), listener("g1", 1), now);
+    assert!(matches!(known, Some(KnownCommand::RunLost)), "{known:?}");
+    commands.kill("c", Some("g2"), 1);
+    let known = commands.attach("c", &key("a"), listener("g3", 3), now);
+    assert!(matches!(known, Some(KnownCommand::Ended(_))), "{known:?}");
+    let known = commands.attach("c", &key("a"), listener("g2", 2), now);
+    assert!(matches!(known, Some(KnownCommand::RunLost)), "{known:?}");
+    // Whoever has the run decides, also if its request was lost.
+    commands.kill("c", Some("g4"), 4);
+    assert!(
+        commands
+            .attach("c", &key("a"), listener("g4", 4), now)
+            .is_none()
+    );
+}
+
+#[test]
+fn among_gateways_of_an_earlier_release_the_last_one_counts() {
+    let now = Instant::now();
+    let mut commands = Commands::<()>::default();
+    let command = commands.begin("c", key("a"), listener("new", 1), now);
+    let known = commands.attach("c", &key("a"), "old", now);
+    let Some(KnownCommand::Active { outdated }) = known else {
+        panic!("{known:?}");
+    };
+    assert!(outdated.is_empty());
+    assert_eq!(command.newest_listener().as_deref(), Some("old"));
+    commands.kill("c", Some("new"), 1);
+    assert_eq!(stop_reason(&command), None);
+    let known = commands.attach("c", &key("a"), listener("newer", 2), now);
+    assert!(
+        matches!(known, Some(KnownCommand::Active { .. })),
+        "{known:?}"
+    );
+    assert_eq!(command.listeners(), ["old", "newer"]);
+    commands.kill("c", Some("newer"), 2);
+    assert_eq!(stop_reason(&command), Some(CommandStop::Killed));
 }
 
 proptest! {
