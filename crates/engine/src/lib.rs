@@ -13,6 +13,7 @@
 //! | `turns` | the loop: turn, dispatch, collect, writing the response |
 //! | `kept` | runs that go on without their client and are resumed by another server |
 //! | `containers` | the sandbox containers of runs and of the API |
+//! | `pdf_page` | pages of PDF files as pictures, drawn in the sandbox |
 //! | `tool_call` | a call of one of Prowess's tools, and its form as native code execution |
 //! | `model_text` | every text of this crate that a model reads |
 //! | `events` | what a run emits |
@@ -51,6 +52,7 @@ mod ids;
 mod intake;
 mod kept;
 mod model_text;
+mod pdf_page;
 mod record;
 mod settings;
 mod skill_vectors;
@@ -75,6 +77,8 @@ pub use kept::log_event::LogEvent;
 pub use kept::output::EventObserver;
 pub use kept::run::{KeptEnd, KeptRun};
 pub use kept::step_record::FORMAT;
+pub use pdf_page::PdfPage;
+pub use pdf_page::error::PdfPageError;
 pub use prowess_sandbox::{CommandOutcome, LAYOUT, SandboxStatistics};
 pub use prowess_toolbox::CommandRun;
 pub use record::{RunUsage, price_skill_costs};

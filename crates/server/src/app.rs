@@ -24,6 +24,7 @@ use crate::form::transfers::Transfers;
 use crate::kept_runs::local_runs::LocalRuns;
 use crate::limits::KeyRateLimits;
 use crate::meter::ledger::UsageLedger;
+use crate::pdf_pages::PdfPages;
 use crate::reload::config_reader::Reloads;
 use crate::reload::live_value::LiveValue;
 use crate::route::discovery::archive_digests::ArchiveDigests;
@@ -63,6 +64,7 @@ struct AppState {
 struct ServerState {
     store: Store,
     archive_digests: ArchiveDigests,
+    pdf_pages: PdfPages,
     key_activity: KeyActivity,
     metrics: Metrics,
     ledger: UsageLedger,
@@ -102,6 +104,7 @@ impl App {
             refusal_budget: RefusalBudget::default(),
             telemetry: settings.telemetry.clone().map(Telemetry::new),
             archive_digests: ArchiveDigests::default(),
+            pdf_pages: PdfPages::default(),
             key_activity: KeyActivity::default(),
             metrics: Metrics::install(),
             reloads: Reloads::default(),
@@ -282,6 +285,11 @@ impl App {
 
     pub(crate) fn archive_digests(&self) -> &ArchiveDigests {
         &self.state.server.archive_digests
+    }
+
+    /// Pages of PDF files as pictures.
+    pub(crate) fn pdf_pages(&self) -> &PdfPages {
+        &self.state.server.pdf_pages
     }
 
     pub(crate) fn key_activity(&self) -> &KeyActivity {

@@ -35,6 +35,7 @@
 //! | `cluster` | the gateways of one cluster: what they tell each other, what is shown of them |
 //! | `interrupted_runs` | recording runs that were not kept and whose server died |
 //! | `kept_runs` | runs that go on without their client: submitting, running, following, cancelling |
+//! | `pdf_pages` | pages of PDF files as pictures: fair shares, and those that were drawn |
 //! | `meter`, `telemetry` | usage of model calls: rows and metrics; traces |
 //! | `route` | the route table, the router, and the routes, one file per verb |
 //! | `anthropic_skills` | requests about skills at Anthropic: which these are, and who may send them |
@@ -71,6 +72,7 @@ mod metadata;
 mod meter;
 mod openapi;
 mod page;
+mod pdf_pages;
 mod read_body;
 mod reload;
 mod render;

@@ -12,6 +12,7 @@
 //! | [`journey`] | what people do, from signing in to searching the audit log |
 //! | [`keyboard`] | keys, copy buttons, and pages without scripts |
 //! | [`corpus`], [`hostile`] | texts that try to run as code, and all places where they are shown |
+//! | [`pdf`] | pages of PDF files |
 //! | [`crawl`] | every link of the console |
 //! | [`tenancy`] | who sees and changes what |
 //!
@@ -41,6 +42,7 @@ mod every_page;
 mod hostile;
 mod journey;
 mod keyboard;
+mod pdf;
 mod pictures;
 mod stage;
 mod story;

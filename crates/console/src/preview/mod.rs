@@ -1,6 +1,7 @@
 //! Files as pages show them. Whatever is in a file is hostile: images are loaded by `<img>` from
-//! `/console/raw/…`, tables and texts are made here and escaped by templates, and everything
-//! else is offered as a download. Nothing here runs or fetches anything.
+//! `/console/raw/…`, pages of PDF files are pictures that the server has drawn in the sandbox,
+//! tables and texts are made here and escaped by templates, and everything else is offered as a
+//! download. Nothing here runs or fetches anything.
 //!
 //! | module | owns |
 //! |---|---|
@@ -8,13 +9,19 @@
 //! | `csv` | the beginning of a table |
 //! | `excerpt` | the beginning of a text |
 //! | `ansi` | output of programs, with its colours |
-//! | `show` | the routes that send previews as parts of pages |
+//! | `pdf` | a page of a PDF file, or why there is none |
+//! | `place` | addresses of previews, and of pages of PDF files |
+//! | `show` | the routes that send previews, as parts of pages or as pages |
+//! | `picture` | the routes that send pictures of pages of PDF files |
 //! | `raw` | the routes that send files as they are, under a policy of their own |
 
 mod ansi;
 mod csv;
 mod excerpt;
 mod kind;
+mod pdf;
+mod picture;
+mod place;
 mod raw;
 mod show;
 
@@ -25,22 +32,21 @@ pub(crate) use ansi::terminal_html;
 pub(crate) use csv::CsvTable;
 pub(crate) use excerpt::TextExcerpt;
 pub(crate) use kind::PreviewKind;
+pub(crate) use pdf::PdfPlace;
+pub(crate) use place::{container_file_preview_url, file_preview_url, skill_pdf};
 pub(crate) use raw::{container_file_url, file_url, skill_file_url};
-pub(crate) use show::{container_file_preview_url, file_preview_url, read_beginning};
+pub(crate) use show::read_beginning;
 
+use pdf::{MissingPage, PdfView};
+
+use crate::api::{Api, PageError};
 use crate::format::bytes;
 use crate::state::ConsoleState;
 
 /// The routes of files and of their previews.
 pub(crate) fn routes() -> Router<ConsoleState> {
-    raw::routes().merge(show::routes())
+    raw::routes().merge(picture::routes()).merge(show::routes())
 }
-
-/// Browsers show no PDF document in a sandbox, and outside of one their viewer would follow the
-/// links and run the scripts of a document that a model or a skill has made.
-const PDF: &str = "PDF documents are not shown here: a browser opens them only outside of the \
-                   sandbox that keeps foreign files apart from this console. Download it to \
-                   read it";
 
 /// What a page shows of a file. Templates show it by `{{ preview|safe }}`: it escapes itself.
 #[derive(Debug, Template)]
@@ -60,6 +66,7 @@ enum PreviewBody {
     Image,
     Table(CsvTable),
     Text(TextExcerpt),
+    Pdf(PdfView),
     /// Only a link, and why.
     Download(&'static str),
 }
@@ -82,7 +89,10 @@ impl Preview {
                 &String::from_utf8_lossy(content),
                 is_whole,
             )),
-            PreviewKind::Pdf => PreviewBody::Download(PDF),
+            PreviewKind::Pdf => PreviewBody::Pdf(PdfView::Missing(MissingPage {
+                why: "its pages were not drawn".to_owned(),
+                command: None,
+            })),
             PreviewKind::Other if content.is_empty() => PreviewBody::Download("The file is empty"),
             PreviewKind::Other => PreviewBody::Download("Files of this kind are not shown"),
         };
@@ -92,6 +102,22 @@ impl Preview {
             size: None,
             body,
         }
+    }
+
+    /// Shows this page of the file, if it is a PDF file. Until now nothing of it was drawn.
+    pub(crate) async fn with_page(
+        self,
+        api: &Api,
+        place: &PdfPlace,
+        number: u32,
+    ) -> Result<Preview, PageError> {
+        if !matches!(self.body, PreviewBody::Pdf(_)) {
+            return Ok(self);
+        }
+        Ok(Preview {
+            body: PreviewBody::Pdf(place.view(api, number).await?),
+            ..self
+        })
     }
 
     /// Says how large the whole file is.
@@ -120,7 +146,7 @@ mod tests {
         assert!(csv.contains("<th scope=\"col\">name</th>") && csv.contains("<td>Ada</td>"));
         let pdf = shown("a.pdf", b"%PDF-1.7\n");
         assert!(!pdf.contains("<img") && pdf.contains("?download"));
-        assert!(pdf.contains("are not shown here") && !pdf.contains("<iframe"));
+        assert!(pdf.contains("its pages were not drawn") && !pdf.contains("<iframe"));
         let sized = Preview::new("a.pdf", "/console/raw/files/file_1", b"%PDF-1.7\n", true);
         let sized = sized.with_size(1_234_000).render().unwrap();
         assert!(sized.contains("Download a.pdf (1.2 MB)"), "{sized}");

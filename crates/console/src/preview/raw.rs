@@ -24,7 +24,7 @@ use crate::state::ConsoleState;
 use crate::visitor::Visitor;
 
 /// No scripts, no forms, no frames, nothing loaded, and no origin.
-const POLICY: &str = "sandbox; default-src 'none'";
+pub(super) const POLICY: &str = "sandbox; default-src 'none'";
 /// Bytes that tell what a file is.
 const SNIFFED_BYTES: usize = 16;
 

@@ -1,5 +1,7 @@
-//! Previews as parts of pages, for files whose content a page does not have.
+//! Previews of files whose content a page does not have: as parts of pages for scripts, and as
+//! pages for browsers without them.
 
+use askama::Template;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Path;
@@ -7,29 +9,39 @@ use axum::response::Response;
 use axum::routing::get;
 use bytes::BytesMut;
 use futures_util::StreamExt as _;
-use http::Request;
+use http::{HeaderMap, Request};
 use serde::Deserialize;
 
 use super::Preview;
+use super::pdf::PdfPlace;
+use super::place::{container_pdf, stored_pdf};
 use super::raw::{container_file_url, file_url};
-use crate::api::{Api, PageError};
-use crate::query::segment;
+use crate::api::PageError;
+use crate::layout::{Layout, Nav};
+use crate::query::{QueryFields, segment};
 use crate::render::html;
 use crate::state::ConsoleState;
-use crate::visitor::Visitor;
+use crate::visitor::{HX_REQUEST, Visitor};
 
 /// Bytes of a file that are read for its preview.
 const MAX_PREVIEW_BYTES: usize = 256 << 10;
 
-/// The address of the preview of a stored file.
-pub(crate) fn file_preview_url(file: &str) -> String {
-    format!("/console/preview/files/{}", segment(file))
+/// A preview as a page of its own.
+#[derive(Template)]
+#[template(path = "preview_page.html")]
+struct PreviewPage {
+    layout: Layout,
+    preview: Preview,
 }
 
-/// The address of the preview of a file in a container.
-pub(crate) fn container_file_preview_url(container: &str, file: &str) -> String {
-    let (container, file) = (segment(container), segment(file));
-    format!("/console/preview/containers/{container}/{file}")
+/// A file that is asked for.
+struct RequestedFile {
+    /// Where the API describes it.
+    path: String,
+    /// Where its bytes are, below `/console/raw/`.
+    url: String,
+    pdf: PdfPlace,
+    nav: Nav,
 }
 
 pub(super) fn routes() -> Router<ConsoleState> {
@@ -41,19 +53,38 @@ pub(super) fn routes() -> Router<ConsoleState> {
         )
 }
 
-async fn stored_file(visitor: Visitor, Path(file): Path<String>) -> Result<Response, PageError> {
-    let path = format!("/v1/files/{}", segment(&file));
-    show(&visitor.api, &path, file_url(&file)).await
+async fn stored_file(
+    visitor: Visitor,
+    Path(file): Path<String>,
+    query: QueryFields,
+    headers: HeaderMap,
+) -> Result<Response, PageError> {
+    let file = RequestedFile {
+        path: format!("/v1/files/{}", segment(&file)),
+        url: file_url(&file),
+        pdf: stored_pdf(&file),
+        nav: Nav::Runs,
+    };
+    show(&visitor, file, &query, &headers).await
 }
 
 async fn container_file(
     visitor: Visitor,
     Path((container, file)): Path<(String, String)>,
+    query: QueryFields,
+    headers: HeaderMap,
 ) -> Result<Response, PageError> {
-    let url = container_file_url(&container, &file);
-    let (container, file) = (segment(&container), segment(&file));
-    let path = format!("/v1/containers/{container}/files/{file}");
-    show(&visitor.api, &path, url).await
+    let file = RequestedFile {
+        url: container_file_url(&container, &file),
+        pdf: container_pdf(&container, &file),
+        path: format!(
+            "/v1/containers/{}/files/{}",
+            segment(&container),
+            segment(&file)
+        ),
+        nav: Nav::Containers,
+    };
+    show(&visitor, file, &query, &headers).await
 }
 
 /// Stored files have a name, those in containers a path; each API has its word for the size.
@@ -65,17 +96,32 @@ struct ShownFile {
     bytes: Option<u64>,
 }
 
-async fn show(api: &Api, path: &str, url: String) -> Result<Response, PageError> {
+async fn show(
+    visitor: &Visitor,
+    file: RequestedFile,
+    query: &QueryFields,
+    headers: &HeaderMap,
+) -> Result<Response, PageError> {
+    let number = query.0.number("page")?.unwrap_or(1);
+    let (api, path) = (&visitor.api, &file.path);
     let about: ShownFile = api.get(path).await?;
     let name = about.filename.or(about.path).unwrap_or_default();
     let request = Request::get(format!("{path}/content")).body(Body::empty());
     let request = request.map_err(|_| PageError::bad_request("this is no address of a file"))?;
     let body = api.send(request).await?.into_body();
     let (content, is_whole) = read_beginning(body).await?;
-    let preview = Preview::new(name, url, &content, is_whole);
-    Ok(html(&match about.size_bytes.or(about.bytes) {
+    let preview = Preview::new(name.as_str(), file.url, &content, is_whole);
+    let preview = match about.size_bytes.or(about.bytes) {
         Some(size) => preview.with_size(size),
         None => preview,
+    };
+    let preview = preview.with_page(api, &file.pdf, number).await?;
+    if headers.contains_key(HX_REQUEST) {
+        return Ok(html(&preview));
+    }
+    Ok(html(&PreviewPage {
+        layout: Layout::new(visitor, name, file.nav).with_curl(path),
+        preview,
     }))
 }
 

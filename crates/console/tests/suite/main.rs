@@ -13,6 +13,7 @@ mod admin;
 mod browser;
 mod containers;
 mod files;
+mod pdf;
 mod playground;
 mod runs;
 mod sign_in;

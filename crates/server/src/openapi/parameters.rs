@@ -26,7 +26,11 @@ pub(crate) enum ParameterKind {
     Number,
     EventFormat,
     Version,
+    PageNumber,
 }
+
+/// The last page of a PDF file that can be asked for.
+pub(crate) const MAX_PAGE_NUMBER: u32 = 1_000_000;
 
 /// Valid version selectors; the last are labels.
 pub(super) const VERSION: &str = "^(latest|default|(skver|skill_version)_[0-9a-zA-Z]+|\
@@ -215,11 +219,19 @@ const AFTER_ANY: Parameter = (
 );
 
 pub(crate) const SKILL_SEARCH: &[Parameter] = &[LIMIT, TASK];
-pub(crate) const SKILL_FILE: &[Parameter] = &[(
+const FILE_PATH: Parameter = (
     "path",
     ParameterKind::Words,
     "Where the file is in the skill; default: its SKILL.md",
-)];
+);
+const PAGE_NUMBER: Parameter = (
+    "page",
+    ParameterKind::PageNumber,
+    "The page, counted from 1; the header `prowess-pages` says how many there are",
+);
+pub(crate) const SKILL_FILE: &[Parameter] = &[FILE_PATH];
+pub(crate) const SKILL_FILE_PAGE: &[Parameter] = &[FILE_PATH, PAGE_NUMBER];
+pub(crate) const PDF_PAGE: &[Parameter] = &[PAGE_NUMBER];
 pub(crate) const SKILL_COMPARE: &[Parameter] = &[
     (
         "from",
@@ -335,6 +347,9 @@ impl ParameterKind {
                 let words = SkillRunsFilter::ALL.map(SkillRunsFilter::as_str);
                 json!({ "type": "string", "enum": words })
             }
+            ParameterKind::PageNumber => json!({
+                "type": "integer", "minimum": 1, "maximum": MAX_PAGE_NUMBER, "default": 1,
+            }),
             ParameterKind::Flag => json!({ "type": "boolean" }),
             ParameterKind::Number => json!({ "type": "integer", "minimum": 0 }),
             ParameterKind::Tenant => json!({ "type": "string", "pattern": "^[a-z0-9_-]{0,64}$" }),

@@ -8,6 +8,7 @@
 //! | `unmatched` | errors for requests that match no route |
 //! | [`gateway`] | calls to models, and what clients of OpenAI's API store here |
 //! | `skills`, `files`, `containers`, `models`, `runs`, `usage` | the vendors' other resources |
+//! | `pdf_preview` | the picture of a page of a PDF file |
 //! | `usage_by_skill` | usage as skills took it |
 //! | `admin` | keys, tenants, providers, configuration and the audit log |
 //! | `message_batches`, `openai_batches` | batches of requests, as each vendor has them |
@@ -30,6 +31,7 @@ mod message_batches;
 mod metric_state;
 pub(crate) mod models;
 mod openai_batches;
+mod pdf_preview;
 pub(crate) mod router;
 mod runs;
 mod skills;

@@ -34,7 +34,7 @@ fn small() -> Providers {
 }
 
 /// Every route that needs a key, with the required scopes.
-const ROUTES: [(&str, &str, &[KeyScope]); 129] = [
+const ROUTES: [(&str, &str, &[KeyScope]); 132] = [
     ("POST", "/v1/images/generations", &[KeyScope::Use]),
     ("POST", "/v1/images/edits", &[KeyScope::Use]),
     ("POST", "/v1/images/variations", &[KeyScope::Use]),
@@ -98,6 +98,11 @@ const ROUTES: [(&str, &str, &[KeyScope]); 129] = [
     (
         "GET",
         "/v1/containers/cntr_x/files/file_x/content",
+        &[KeyScope::Use],
+    ),
+    (
+        "GET",
+        "/v1/containers/cntr_x/files/file_x/preview",
         &[KeyScope::Use],
     ),
     (
@@ -193,6 +198,11 @@ const ROUTES: [(&str, &str, &[KeyScope]); 129] = [
         &[KeyScope::Read, KeyScope::Publish],
     ),
     (
+        "GET",
+        "/v1/skills/skill_x/versions/1/preview",
+        &[KeyScope::Read, KeyScope::Publish],
+    ),
+    (
         "POST",
         "/v1/skills/skill_x/versions/1",
         &[KeyScope::Publish],
@@ -267,6 +277,11 @@ const ROUTES: [(&str, &str, &[KeyScope]); 129] = [
     (
         "GET",
         "/v1/files/file_x/content",
+        &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
+    ),
+    (
+        "GET",
+        "/v1/files/file_x/preview",
         &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
     ),
     (

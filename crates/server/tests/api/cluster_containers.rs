@@ -118,7 +118,8 @@ async fn every_route_finds_containers_and_files_that_another_gateway_made() {
     let mut known = HashSet::new();
     let routes = route_table().into_iter();
     let routes = routes.filter(|route| {
-        let of_containers = route.path.contains("{container}");
+        // Pages of PDF files are drawn by a worker.
+        let of_containers = route.path.contains("{container}") && !route.path.ends_with("/preview");
         of_containers && known.insert((route.method.clone(), route.path_below_mount.clone()))
     });
     let routes: Vec<_> = routes.map(|route| (route.method, route.path)).collect();

@@ -226,3 +226,27 @@ async fn forms_without_a_file_or_with_nonsense_are_refused() {
         .await;
     assert_eq!(json.code(), "form-missing");
 }
+
+#[tokio::test]
+async fn only_pages_of_pdf_files_are_drawn_and_only_in_a_sandbox() {
+    let server = Server::new().await;
+    let form = Form::default().text("purpose", "user_data");
+    let text = form.clone().file("file", "a.pdf", b"hello");
+    let pdf = form.file("file", "a.txt", b"%PDF-1.7\n");
+    for (form, query, status, code) in [
+        (&text, "", 400, "preview-not-pdf"),
+        (&text, "?page=2", 400, "preview-not-pdf"),
+        (&text, "?page=", 400, "query-invalid"),
+        (&text, "?page=0", 400, "query-invalid"),
+        (&text, "?page=1000001", 400, "query-invalid"),
+        (&pdf, "?page=3", 503, "sandbox-unavailable"),
+    ] {
+        let dialect = TestDialect::OpenAi;
+        let stored = server.post(dialect, "/v1/files").form(form).await.ok();
+        let id = stored["id"].as_str().unwrap();
+        let path = format!("/v1/files/{id}/preview{query}");
+        let answer = server.get(dialect, &path).send().await;
+        assert_eq!(answer.status.as_u16(), status, "{query}");
+        assert_eq!(answer.code(), code, "{query}");
+    }
+}

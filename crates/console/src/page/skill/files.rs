@@ -5,7 +5,7 @@ use askama::Template;
 use super::tab::{TabContext, render_tab};
 use crate::api::PageError;
 use crate::format::bytes;
-use crate::preview::{Preview, read_beginning, skill_file_url};
+use crate::preview::{Preview, read_beginning, skill_file_url, skill_pdf};
 use crate::query::with_query;
 use crate::skill_archive::{SkillFileEntry, list_files, open_file};
 
@@ -80,8 +80,14 @@ pub(super) async fn render(context: &TabContext<'_>) -> Result<String, PageError
     let content = open_file(api, skill, number, chosen).await?;
     let (content, is_whole) = read_beginning(content.into_body()).await?;
     let url = skill_file_url(skill, number, chosen);
-    let preview = Preview::new(chosen, url, &content, is_whole);
-    tab.preview = Some(preview.with_size(file.size_bytes));
+    let here = with_query(
+        context.here,
+        &[("tab", Some("files")), ("file", Some(chosen))],
+    );
+    let pdf = skill_pdf(skill, number, chosen, &here);
+    let page = context.query.number("page")?.unwrap_or(1);
+    let preview = Preview::new(chosen, url, &content, is_whole).with_size(file.size_bytes);
+    tab.preview = Some(preview.with_page(api, &pdf, page).await?);
     tab.name = chosen.to_owned();
     render_tab(&tab)
 }

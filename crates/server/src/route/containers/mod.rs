@@ -88,6 +88,17 @@ pub(super) static ROUTES: &[RouteRow] = &[
         Operation::new("Download one of its files", OperationResponse::Bytes("*/*")),
         NAMES_FILE,
     ),
+    RouteRow::openai(
+        RouteMethod::Get,
+        "/containers/{container}/files/{file}/preview",
+        |method, setup| with_body_limit(on(method, files::preview::preview), setup),
+        Operation::new(
+            "Draw a page of one of its PDF files",
+            OperationResponse::Bytes("image/png"),
+        )
+        .query(query::PDF_PAGE),
+        NAMES_FILE,
+    ),
 ];
 
 const CONTAINERS: &str = "/containers";

@@ -6,6 +6,7 @@ mod delete;
 mod get;
 mod google;
 mod list;
+mod preview;
 mod provider_files;
 
 use axum::routing::MethodRouter;
@@ -67,6 +68,13 @@ pub(super) static ROUTES: &[RouteRow] = &[
         Operations::both(DOWNLOAD),
         NAMES_FILE,
     ),
+    row(
+        RouteMethod::Get,
+        "/files/{file}/preview",
+        |method, setup| with_body_limit(on(method, preview::preview), setup),
+        Operations::both(PREVIEW.query(query::PDF_PAGE)),
+        NAMES_FILE,
+    ),
     // Files created by runs, at the paths of Google's API.
     RouteRow {
         method: RouteMethod::Get,
@@ -92,6 +100,10 @@ const LIST: Operation = Operation::new("List files", Object("FileList"));
 const UPLOAD: Operation = Operation::new("Upload a file", Object("File"));
 const GET: Operation = Operation::new("Get a file", Object("File"));
 const DOWNLOAD: Operation = Operation::new("Download a file", OperationResponse::Bytes("*/*"));
+const PREVIEW: Operation = Operation::new(
+    "Draw a page of a PDF file",
+    OperationResponse::Bytes("image/png"),
+);
 const NAMES_FILE: PathNames = PathNames::Objects(&[ObjectKind::File]);
 
 const fn row(

@@ -4,7 +4,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use futures_util::StreamExt;
 use prowess_engine::{Engine, RunError, RunEvent, RunRequest, RunStream};
-use prowess_provider::{ClientCredentials, ClientRequest, InputTokenCount, Route};
+use prowess_provider::{ClientCredentials, ClientRequest, InputTokenCount, Route, RouteDecision};
 use prowess_store::TenantId;
 use prowess_wire::neutral::{Response as NeutralResponse, ResponseCollector, StreamEvent};
 use prowess_wire::{ClientDialect, Dropped, ReplyContext};
@@ -12,6 +12,7 @@ use prowess_wire::{ClientDialect, Dropped, ReplyContext};
 use super::client_reply::ClientReply;
 use super::clock::unix_now;
 use super::error::GatewayError;
+use super::reply::write_route_header;
 use crate::meter::{Meter, UsageTap};
 
 /// Header with the id of the run.
@@ -57,6 +58,8 @@ pub(super) async fn count_tokens(
 pub(super) struct StartedRun {
     run: RunStream,
     dropped: Vec<Dropped>,
+    /// Why the model of its first turn responds, if there was a choice.
+    decision: Option<Box<RouteDecision>>,
     context: ReplyContext,
     stream: bool,
 }
@@ -77,7 +80,8 @@ pub(super) async fn start(
         .await?;
     meter.set_run(run.take_usage());
     meter.begin_run(run.id(), &route_targets);
-    let first = run.wait_for_start().await?;
+    let mut first = run.wait_for_start().await?;
+    let decision = first.as_mut().and_then(|turn| turn.decision.take());
     if let Some(turn) = &first {
         meter.set_target(&turn.provider, &turn.model, turn.price.as_ref());
         let mut targets = route_targets.iter();
@@ -88,6 +92,7 @@ pub(super) async fn start(
     Ok(StartedRun {
         run,
         dropped: first.map(|turn| turn.dropped).unwrap_or_default(),
+        decision,
         context,
         stream,
     })
@@ -119,6 +124,9 @@ impl StartedRun {
         };
         if let Ok(name) = name {
             response.headers_mut().insert(RUN_HEADER, name);
+        }
+        if let Some(decision) = &self.decision {
+            write_route_header(decision, response.headers_mut());
         }
         Ok(response)
     }

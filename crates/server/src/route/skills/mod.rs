@@ -280,6 +280,19 @@ pub(super) static ROUTES: &[RouteRow] = &[
         ),
         NAMES_VERSION,
     ),
+    row(
+        RouteMethod::Get,
+        "/skills/{skill}/versions/{version}/preview",
+        |method, setup| divertible(on(method, versions::preview::preview), setup),
+        Operations::both(
+            Operation::new(
+                "Draw a page of one of its PDF files",
+                OperationResponse::Bytes("image/png"),
+            )
+            .query(query::SKILL_FILE_PAGE),
+        ),
+        NAMES_VERSION,
+    ),
 ];
 
 const LIST: Operation = Operation::new("List or search skills", Object("SkillList"));

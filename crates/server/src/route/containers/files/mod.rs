@@ -5,6 +5,7 @@ pub(super) mod create;
 pub(super) mod delete;
 pub(super) mod get;
 pub(super) mod list;
+pub(super) mod preview;
 
 use prowess_engine::{ContainerFile, LAYOUT};
 use serde_json::{Value, json};

@@ -7,6 +7,7 @@ pub(super) mod file;
 pub(super) mod files;
 pub(super) mod get;
 pub(super) mod list;
+pub(super) mod preview;
 pub(super) mod restore;
 pub(super) mod revoke;
 pub(super) mod update;
