@@ -3,6 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+/// After a failure, requests get the same error for this long instead of a fetch each.
+pub(crate) const SAME_ERROR_FOR: Duration = Duration::from_secs(1);
+
 /// What one source said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceReport {
@@ -50,6 +53,9 @@ pub enum CloudError {
         /// Whether it may work soon without a change.
         transient: bool,
     },
+    /// A source could not be reached, or did not answer in time.
+    #[error("{0}")]
+    Unanswered(SourceReport),
     /// A source gave credentials that are not valid any more.
     #[error("the credentials received have expired already; check the clock of this machine")]
     Expired,
@@ -84,9 +90,14 @@ impl CloudError {
     pub fn is_transient(&self) -> bool {
         match self {
             CloudError::Refused { transient, .. } => *transient,
-            CloudError::TooSlow(_) => true,
+            CloudError::Unanswered(_) | CloudError::TooSlow(_) => true,
             CloudError::NoneFound { .. } | CloudError::Expired => false,
         }
+    }
+
+    /// When it may work without a change; `None` if it will not.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.is_transient().then_some(SAME_ERROR_FOR)
     }
 }
 

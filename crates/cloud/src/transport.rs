@@ -100,21 +100,16 @@ impl Sender {
         source: &str,
         request: &Request<Bytes>,
     ) -> Result<Response<Bytes>, CloudError> {
-        let failed = |reason: String, transient| CloudError::Refused {
-            report: SourceReport::new(source, reason),
-            remedy: "",
-            transient,
-        };
+        let unanswered = |reason| CloudError::Unanswered(SourceReport::new(source, reason));
         let sent = self.transport.send(request.clone());
         let response = match tokio::time::timeout(ATTEMPT_TIMEOUT, sent).await {
             Ok(Ok(response)) => response,
-            Ok(Err(error)) => return Err(failed(error.to_string(), true)),
+            Ok(Err(error)) => return Err(unanswered(error.to_string())),
             Err(_) => {
                 let (host, seconds) = (host(request), ATTEMPT_TIMEOUT.as_secs());
-                return Err(failed(
-                    format!("{host} did not answer within {seconds} s"),
-                    true,
-                ));
+                return Err(unanswered(format!(
+                    "{host} did not answer within {seconds} s"
+                )));
             }
         };
         if response.status().is_success() {
@@ -125,13 +120,21 @@ impl Sender {
             Some(code) => format!("{host} returned {status} ({code})"),
             None => format!("{host} returned {status}"),
         };
-        let transient = status.is_server_error()
-            || matches!(
-                status,
-                StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT
-            );
-        Err(failed(reason, transient))
+        Err(CloudError::Refused {
+            report: SourceReport::new(source, reason),
+            remedy: "",
+            transient: is_transient_status(status),
+        })
     }
+}
+
+/// Whether the same request may succeed soon after a response with this status.
+pub(crate) fn is_transient_status(status: StatusCode) -> bool {
+    status.is_server_error()
+        || matches!(
+            status,
+            StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT
+        )
 }
 
 /// Reads a response. The parser's message may quote the response, so only its position is

@@ -156,6 +156,8 @@ impl CallError {
                 false => (ErrorKind::Overloaded, 503),
             },
             CallError::Busy { .. } => (ErrorKind::RateLimit, 429),
+            // What clients retry: nothing is wrong with the request or the configuration.
+            CallError::Key { .. } if self.retry_after().is_some() => (ErrorKind::Overloaded, 503),
             CallError::Key { .. } => (ErrorKind::Authentication, 401),
             CallError::Unsupported { .. } => (ErrorKind::InvalidRequest, 400),
         };
@@ -173,6 +175,10 @@ impl CallError {
             CallError::CircuitOpen { retry_in, .. } | CallError::NoDeployment { retry_in, .. } => {
                 Some(*retry_in)
             }
+            CallError::Key {
+                error: KeyError::CredentialsUnavailable { retry_in, .. },
+                ..
+            } => Some(*retry_in),
             _ => None,
         }
     }

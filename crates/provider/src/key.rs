@@ -107,6 +107,14 @@ pub enum KeyError {
     /// Credentials of a cloud, which replace the key, could not be obtained.
     #[error("could not obtain credentials: {0}")]
     Credentials(String),
+    /// The same, for now: their source is busy, or does not answer.
+    #[error("could not obtain credentials: {reason}")]
+    CredentialsUnavailable {
+        /// What the source did.
+        reason: String,
+        /// When it is asked again.
+        retry_in: Duration,
+    },
     /// The key cannot be sent in a header.
     #[error("the key contains characters that are not allowed in a header")]
     NotHeaderSafe,
@@ -120,6 +128,7 @@ impl KeyError {
             KeyError::File { .. } => "key-file-unreadable",
             KeyError::NotConfigured => "key-not-configured",
             KeyError::Credentials(_) => "key-no-credentials",
+            KeyError::CredentialsUnavailable { .. } => "key-credentials-unavailable",
             KeyError::NotHeaderSafe => "key-not-sendable",
         }
     }

@@ -1,9 +1,13 @@
 //! Metrics and traces of the real server: a real Prometheus scrapes it, and the files of
-//! `examples/observability` must fit what it finds; a receiver gets its spans.
+//! `examples/observability` must fit what it finds; a receiver and a real collector get its spans.
 
+mod collector;
 mod expressions;
 mod prometheus;
+mod rotel;
+mod span_relay;
 mod spans;
+mod traced_server;
 mod traffic;
 
 use std::collections::BTreeSet;

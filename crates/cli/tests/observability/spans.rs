@@ -23,7 +23,7 @@ fn spans(request: &ReceivedRequest) -> Vec<Span> {
     scopes.flat_map(|scope| scope.spans).collect()
 }
 
-fn attribute(all: &[KeyValue], key: &str) -> Option<String> {
+pub(super) fn attribute(all: &[KeyValue], key: &str) -> Option<String> {
     let found = all.iter().find(|one| one.key == key)?;
     match found.value.as_ref()?.value.as_ref()? {
         AttributeValue::StringValue(text) => Some(text.clone()),

@@ -1,7 +1,7 @@
 //! The caller's transport as the HTTP client of AWS's library.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aws_smithy_runtime_api::client::http::{
@@ -15,7 +15,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, Request, Uri};
 
 use crate::error::SourceReport;
-use crate::transport::{CloudTransport, TransportError};
+use crate::transport::{CloudTransport, TransportError, is_transient_status};
 
 const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const DEFAULT_READ_TIMEOUT: Duration = Duration::from_secs(5);
@@ -26,7 +26,35 @@ const MAX_REPORTS: usize = 8;
 #[derive(Clone)]
 pub(super) struct TransportClient {
     transport: Arc<dyn CloudTransport>,
-    failures: Arc<Mutex<Vec<SourceReport>>>,
+    seen: Arc<Mutex<SeenServices>>,
+}
+
+/// What services did.
+#[derive(Default)]
+struct SeenServices {
+    /// Whether one answered as it should.
+    has_answered: bool,
+    /// What those did last that did not, the latest at the end.
+    failures: Vec<ServiceFailure>,
+}
+
+/// What a service did that gave nothing.
+#[derive(Debug, Clone)]
+pub(super) struct ServiceFailure {
+    /// The host, and what it did.
+    pub(super) report: SourceReport,
+    pub(super) outlook: Outlook,
+}
+
+/// What a failure says about the next request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outlook {
+    /// Nobody answered: there may be no such service.
+    Unanswered,
+    /// The service is there, and may answer soon.
+    Passing,
+    /// It will not help.
+    Final,
 }
 
 /// The client with the timeouts of one request.
@@ -40,22 +68,39 @@ impl TransportClient {
     pub(super) fn new(transport: Arc<dyn CloudTransport>) -> Self {
         TransportClient {
             transport,
-            failures: Arc::default(),
+            seen: Arc::default(),
         }
     }
 
-    /// The last failure of each host that was asked.
-    pub(super) fn failures(&self) -> Vec<SourceReport> {
-        let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.clone()
+    /// The last failure of each host that was asked, the latest at the end.
+    pub(super) fn failures(&self) -> Vec<ServiceFailure> {
+        self.lock().failures.clone()
     }
 
-    fn remember(&self, host: &str, reason: String) {
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        failures.retain(|report| report.source != host);
-        if failures.len() < MAX_REPORTS {
-            failures.push(SourceReport::new(host, reason));
+    /// Whether any service answered as it should.
+    pub(super) fn has_answered(&self) -> bool {
+        self.lock().has_answered
+    }
+
+    fn remember(&self, host: &str, reason: String, outlook: Outlook) {
+        let mut seen = self.lock();
+        seen.failures
+            .retain(|failure| failure.report.source != host);
+        if seen.failures.len() < MAX_REPORTS {
+            let report = SourceReport::new(host, reason);
+            seen.failures.push(ServiceFailure { report, outlook });
         }
+    }
+
+    fn remember_answer(&self, host: &str) {
+        let mut seen = self.lock();
+        seen.has_answered = true;
+        seen.failures
+            .retain(|failure| failure.report.source != host);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SeenServices> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn exchange(
@@ -69,18 +114,25 @@ impl TransportClient {
         let response = match tokio::time::timeout(timeout, sent).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
-                self.remember(&host, error.reason.clone());
+                self.remember(&host, error.reason.clone(), Outlook::Unanswered);
                 return Err(ConnectorError::io(error.into()));
             }
             Err(_) => {
                 let reason = format!("it did not answer within {} ms", timeout.as_millis());
-                self.remember(&host, reason.clone());
+                self.remember(&host, reason.clone(), Outlook::Unanswered);
                 let error = TransportError::new(&host, reason);
                 return Err(ConnectorError::timeout(error.into()));
             }
         };
-        if !response.status().is_success() {
-            self.remember(&host, format!("it returned {}", response.status()));
+        let status = response.status();
+        if status.is_success() {
+            self.remember_answer(&host);
+        } else {
+            let outlook = match is_transient_status(status) {
+                true => Outlook::Passing,
+                false => Outlook::Final,
+            };
+            self.remember(&host, format!("it returned {status}"), outlook);
         }
         let response = response.map(SdkBody::from);
         HttpResponse::try_from(response).map_err(|error| ConnectorError::user(error.into()))

@@ -14,6 +14,7 @@ mod sources;
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use aws_config::sts::AssumeRoleProvider;
@@ -24,11 +25,11 @@ use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvid
 use aws_smithy_async::time::TimeSource;
 use aws_smithy_types::timeout::TimeoutConfig;
 
-use self::connector::TransportClient;
+use self::connector::{Outlook, ServiceFailure, TransportClient};
 use crate::clock::CloudClock;
-use crate::error::CloudError;
+use crate::error::{CloudError, SourceReport};
 use crate::source::{CredentialSource, FetchFuture, Issued};
-use crate::transport::CloudTransport;
+use crate::transport::{CloudTransport, METADATA_IP};
 use crate::variables::Variables;
 
 /// How long one service of AWS may take, with retries.
@@ -60,6 +61,8 @@ pub struct AwsChain {
     variables: Variables,
     transport: Arc<dyn CloudTransport>,
     clock: CloudClock,
+    /// Whether a service gave credentials before: then there is one, answering or not.
+    has_service: AtomicBool,
 }
 
 impl AwsChain {
@@ -75,6 +78,7 @@ impl AwsChain {
             variables,
             transport,
             clock,
+            has_service: AtomicBool::new(false),
         }
     }
 
@@ -109,12 +113,17 @@ impl AwsChain {
             return Err(self.none_found(&client));
         };
         match provider.provide_credentials().await {
-            Ok(credentials) => Ok(Issued {
-                expires: credentials.expiry(),
-                value: credentials,
-            }),
+            Ok(credentials) => {
+                if client.has_answered() {
+                    self.has_service.store(true, Ordering::Relaxed);
+                }
+                Ok(Issued {
+                    expires: credentials.expiry(),
+                    value: credentials,
+                })
+            }
             Err(CredentialsError::CredentialsNotLoaded(_)) => Err(self.none_found(&client)),
-            Err(error) => Err(self.refused(&error)),
+            Err(error) => Err(self.refused(&error, &client)),
         }
     }
 
@@ -141,7 +150,15 @@ impl AwsChain {
         Ok(loader)
     }
 
+    /// No source has any, or the last one failed in a way that may pass.
     fn none_found(&self, client: &TransportClient) -> CloudError {
+        if let Some(failure) = self.passing_failure(client) {
+            return CloudError::Refused {
+                report: SourceReport::new(self.source(), failure.report.to_string()),
+                remedy: "",
+                transient: true,
+            };
+        }
         CloudError::NoneFound {
             cloud: "AWS",
             tried: sources::reports(&self.variables, self.options.profile.as_deref(), client),
@@ -151,18 +168,44 @@ impl AwsChain {
     }
 
     /// What a source said that is set up, but failed.
-    fn refused(&self, error: &CredentialsError) -> CloudError {
-        let source = sources::first_visible(&self.variables, self.options.profile.as_deref());
-        let source = match &self.options.role_arn {
-            Some(role) => format!("role {role} with {source}"),
-            None => source,
-        };
+    fn refused(&self, error: &CredentialsError, client: &TransportClient) -> CloudError {
         let reason = sources::reason(error);
         let remedy = match reason.contains("SSO") || reason.contains("sso") {
             true => "run `aws sso login`",
             false => "",
         };
-        CloudError::refused(source, reason).with_remedy(remedy)
+        // STS refuses too many requests with status 400.
+        let transient = matches!(error, CredentialsError::ProviderTimedOut(_))
+            || reason.contains("Throttling")
+            || self.passing_failure(client).is_some();
+        CloudError::Refused {
+            report: SourceReport::new(self.source(), reason),
+            remedy,
+            transient,
+        }
+    }
+
+    /// The last failure of a service, if it may pass. At the address of an instance's metadata
+    /// service may be nobody, unless it gave credentials before.
+    fn passing_failure(&self, client: &TransportClient) -> Option<ServiceFailure> {
+        let last = client.failures().pop()?;
+        let is_known = self.has_service.load(Ordering::Relaxed)
+            || last.report.source != METADATA_IP.to_string();
+        let is_passing = match last.outlook {
+            Outlook::Unanswered => is_known,
+            Outlook::Passing => true,
+            Outlook::Final => false,
+        };
+        is_passing.then_some(last)
+    }
+
+    /// The first source that is set up, for people.
+    fn source(&self) -> String {
+        let source = sources::first_visible(&self.variables, self.options.profile.as_deref());
+        match &self.options.role_arn {
+            Some(role) => format!("role {role} with {source}"),
+            None => source,
+        }
     }
 }
 

@@ -92,7 +92,8 @@ pub(super) fn reports(
         false => reports.extend(
             failures
                 .into_iter()
-                .map(|report| SourceReport::new("instance metadata", format!("{report}"))),
+                .map(|failure| failure.report.to_string())
+                .map(|report| SourceReport::new("instance metadata", report)),
         ),
     }
     reports

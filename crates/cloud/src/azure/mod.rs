@@ -9,6 +9,7 @@ mod managed_identity;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::clock::CloudClock;
 use crate::error::{CloudError, SourceReport};
@@ -38,6 +39,8 @@ pub struct AzureTokenOptions {
 pub struct AzureTokens {
     options: AzureTokenOptions,
     azure: AzureContext,
+    /// Whether a managed identity gave a token before: then there is one, answering or not.
+    has_identity: AtomicBool,
 }
 
 /// What all sources of Azure's tokens need.
@@ -62,6 +65,7 @@ impl AzureTokens {
                 sender: Sender::new(transport),
                 clock,
             },
+            has_identity: AtomicBool::new(false),
         }
     }
 
@@ -80,14 +84,15 @@ impl AzureTokens {
             Err(tried) => tried,
         };
         let client_id = self.client_id();
+        let is_known = self.has_identity.load(Ordering::Relaxed);
         match managed_identity::token(&self.azure, client_id.as_deref()).await {
             // Nobody is there to ask, so this is no machine of Azure.
-            Err(CloudError::Refused {
-                report,
-                transient: true,
-                ..
-            }) => Err(none_found(tried, report)),
-            result => result,
+            Err(CloudError::Unanswered(report)) if !is_known => Err(none_found(tried, report)),
+            Err(error) => Err(error),
+            Ok(token) => {
+                self.has_identity.store(true, Ordering::Relaxed);
+                Ok(token)
+            }
         }
     }
 

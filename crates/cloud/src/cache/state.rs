@@ -8,11 +8,9 @@ use tokio::time::Instant;
 
 use super::lifetime::Current;
 use crate::clock::CloudClock;
-use crate::error::CloudError;
+use crate::error::{CloudError, SAME_ERROR_FOR};
 use crate::source::{CredentialSource, Issued};
 
-/// After a failure, requests get the same error for this long instead of a fetch each.
-const SAME_ERROR_FOR: Duration = Duration::from_secs(1);
 /// The longest pause between fetches that fail while the old credentials are valid.
 const MAX_RETRY_PAUSE: Duration = Duration::from_secs(30);
 

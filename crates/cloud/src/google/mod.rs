@@ -18,6 +18,7 @@ mod service_account;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::clock::CloudClock;
 use crate::error::{CloudError, SourceReport};
@@ -42,6 +43,8 @@ pub struct GoogleTokenOptions {
 pub struct GoogleTokens {
     options: GoogleTokenOptions,
     google: GoogleContext,
+    /// Whether the metadata server gave a token before: then there is one, answering or not.
+    has_metadata_server: AtomicBool,
 }
 
 /// What all sources of Google's tokens need.
@@ -67,6 +70,7 @@ impl GoogleTokens {
                 sender: Sender::new(transport),
                 clock,
             },
+            has_metadata_server: AtomicBool::new(false),
         }
     }
 
@@ -97,18 +101,16 @@ impl GoogleTokens {
     }
 
     async fn ask_metadata_server(&self) -> Result<Issued<CloudToken>, CloudError> {
-        let error = match metadata::token(&self.google).await {
-            Err(error) => error,
-            token => return token,
-        };
-        // A server that answers is the right one, and its answer says more.
-        let CloudError::Refused {
-            report,
-            transient: true,
-            ..
-        } = error
-        else {
-            return Err(error);
+        let is_known = self.has_metadata_server.load(Ordering::Relaxed);
+        let report = match metadata::token(&self.google).await {
+            Ok(token) => {
+                self.has_metadata_server.store(true, Ordering::Relaxed);
+                return Ok(token);
+            }
+            // Nobody is there to ask, so this is no machine of Google.
+            Err(CloudError::Unanswered(report)) if !is_known => report,
+            // A server that answers is the right one, and its answer says more.
+            Err(error) => return Err(error),
         };
         let users_file = match user_credentials_file(&self.google.variables) {
             Some(file) => format!("{} does not exist", file.display()),

@@ -9,4 +9,5 @@ mod aws_instance;
 mod azure;
 mod expiry;
 mod google;
+mod outage;
 mod stand_in;

@@ -6,5 +6,9 @@ use crate::key::KeyError;
 
 /// The error as one about a provider's key.
 pub(super) fn key_error(error: &CloudError) -> KeyError {
-    KeyError::Credentials(error.to_string())
+    let reason = error.to_string();
+    match error.retry_after() {
+        Some(retry_in) => KeyError::CredentialsUnavailable { reason, retry_in },
+        None => KeyError::Credentials(reason),
+    }
 }

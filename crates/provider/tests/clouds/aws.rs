@@ -174,5 +174,6 @@ async fn without_credentials_the_error_of_the_first_call_names_the_sources() {
         "{text}"
     );
     assert_eq!(error.to_api_error().status, 401);
+    assert_eq!(error.retry_after(), None);
     assert!(aws.requests().await.is_empty());
 }

@@ -1,7 +1,7 @@
 //! The official exporter: OTLP over HTTP in protobuf, with retries and `Retry-After`.
 
 use opentelemetry::KeyValue;
-use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
+use opentelemetry_otlp::{Protocol, RetryPolicy, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::resource::{EnvResourceDetector, TelemetryResourceDetector};
 use opentelemetry_sdk::trace::SpanExporter as _;
@@ -22,6 +22,7 @@ pub(super) fn build_exporter(settings: &TelemetrySettings) -> Result<SpanExporte
         .with_http()
         .with_http_client(client)
         .with_protocol(Protocol::HttpBinary)
+        .with_retry_policy(retry_policy())
         .with_endpoint(&settings.endpoint);
     if let Some(timeout) = settings.timeout {
         builder = builder.with_timeout(timeout);
@@ -29,6 +30,12 @@ pub(super) fn build_exporter(settings: &TelemetrySettings) -> Result<SpanExporte
     let mut exporter = builder.build().map_err(|error| error.to_string())?;
     exporter.set_resource(&resource(settings));
     Ok(exporter)
+}
+
+/// Tries again until the time of the export is over: a collector that is restarted is gone for
+/// longer than the recommended three retries take.
+fn retry_policy() -> RetryPolicy {
+    RetryPolicy::recommended().with_max_retries(usize::MAX)
 }
 
 /// Who sends the spans: what is configured, else `OTEL_RESOURCE_ATTRIBUTES`, else the defaults.

@@ -192,3 +192,34 @@ async fn a_fallback_that_answered_is_named_with_the_failure() {
         "model=safe; deployment=us/backup; attempt=3; reason=fallback:500"
     );
 }
+
+#[tokio::test]
+async fn a_run_names_the_deployment_of_its_first_turn() {
+    let deployed = Deployed::start().await;
+    let skill = crate::runs::stored(&deployed.gateway).await;
+    for stream in [false, true] {
+        let failed = MockResponse::json(500, r#"{"error":{"message":"down"}}"#);
+        deployed.eu.respond(failed);
+        if stream {
+            deployed.us.respond(MockResponse::sse(STREAM));
+        }
+        let body = json!({
+            "model": "gpt", "stream": stream,
+            "container": {"skills": [{"type": "custom", "skill_id": skill}]},
+            "messages": [{"role": "user", "content": "Hello"}],
+        });
+        let answer = deployed.gateway.post(PATH, body.to_string()).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert!(answer.header("prowess-run").is_some());
+        assert_eq!(
+            answer.header("prowess-route"),
+            Some("model=gpt; deployment=us/gpt; attempt=2; reason=retry:500")
+        );
+    }
+    let body = json!({
+        "model": "one", "container": {"skills": [{"type": "custom", "skill_id": skill}]},
+        "messages": [{"role": "user", "content": "Hello"}],
+    });
+    let answer = deployed.gateway.post(PATH, body.to_string()).await;
+    assert_eq!(answer.header("prowess-route"), None);
+}

@@ -14,6 +14,7 @@ mod auto;
 mod auto_labels;
 mod bodies;
 mod chats;
+mod clouds;
 mod cluster;
 mod compacting;
 mod conversations;

@@ -147,13 +147,14 @@ async fn a_collector_that_is_busy_gets_the_same_spans_again() {
     collector
         .respond(MockResponse::bytes(503, "text/plain", "later").header("retry-after", "0"))
         .respond(MockResponse::bytes(502, "text/plain", "later"))
+        .respond(MockResponse::hang_up())
         .respond(MockResponse::hang_up());
     let gateway = traced(&collector).await;
     gateway.upstream.respond(MockResponse::json(200, MESSAGES));
     gateway.send("/v1/messages", &[], small_question()).await;
     gateway.app.flush().await;
     let requests = collector.requests().await;
-    assert_eq!(requests.len(), 4);
+    assert_eq!(requests.len(), 5);
     for request in &requests {
         assert_eq!(request.body, requests[0].body);
         assert_eq!(decode(request).len(), 1);
@@ -227,7 +228,11 @@ async fn many_spans_are_sent_in_batches() {
 #[tokio::test]
 async fn without_a_collector_requests_are_answered_all_the_same() {
     let collector = MockUpstream::start().await;
-    let gateway = traced(&collector).await;
+    let gateway = traced_with(TelemetrySettings {
+        timeout: Some(Duration::from_millis(500)),
+        ..settings(&collector)
+    })
+    .await;
     drop(collector);
     let request = question(ClientDialect::Chat, "stage/hero", false).to_string();
     let answer = gateway.post("/v1/chat/completions", request).await;
