@@ -45,7 +45,7 @@ fn package(name: &str) -> anyhow::Result<()> {
 }
 
 /// The package and what it needs that is not installed.
-fn would_install(name: &str) -> anyhow::Result<Vec<String>> {
+pub(crate) fn would_install(name: &str) -> anyhow::Result<Vec<String>> {
     let simulate = ["--simulate", "--no-install-recommends", "install", name];
     let listed = command("apt-get", &simulate).output();
     let Ok(listed) = listed else {

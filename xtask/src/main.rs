@@ -10,6 +10,7 @@ mod bench;
 mod chromium;
 mod ci;
 mod cluster_programs;
+mod collector;
 mod dist;
 mod fuzz;
 mod known_models;

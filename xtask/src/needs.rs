@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::run::command;
 use crate::setup::Step::{
-    self, Aider, Artefacts, BareRoot, Browser, Cluster, Docker, Image, Nats, NodeAgents,
+    self, Aider, Artefacts, BareRoot, Browser, Cluster, Collector, Docker, Image, Nats, NodeAgents,
     NodeClients, NodeMcp, Prometheus, PythonClient, Reference, Wheels,
 };
 use crate::test_build;
@@ -136,7 +136,7 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
             PythonClient("google-genai"),
         ],
     ),
-    ("cli", "runs", &[Prometheus]),
+    ("cli", "runs", &[Collector, Prometheus]),
     ("cluster", "suite", &[Reference]),
     ("engine", "prowess_engine", &[Reference]),
     ("sandbox", "suite", &[Docker]),

@@ -7,8 +7,8 @@ use anyhow::{Context, bail};
 
 use crate::run::{command, root, run, succeeds, target};
 use crate::{
-    bare_root, chromium, cluster_programs, dist, prometheus, python_environment, test_artefacts,
-    test_build, wheels,
+    bare_root, chromium, cluster_programs, collector, dist, prometheus, python_environment,
+    test_artefacts, test_build, wheels,
 };
 
 /// Python clients that are tested, each in its own environment: vendors' SDKs in old and
@@ -50,6 +50,8 @@ pub(crate) enum Step {
     Browser,
     /// A Prometheus that scrapes a server
     Prometheus,
+    /// An OpenTelemetry collector that gets the traces of a server
+    Collector,
     /// A message server
     Nats,
     /// What a cluster consists of besides our own binary
@@ -89,6 +91,7 @@ impl Step {
                 chromium::install()
             }
             Step::Prometheus => prometheus::install(),
+            Step::Collector => collector::install(),
             Step::Nats => cluster_programs::install_nats(),
             Step::Cluster => cluster_programs::install(),
             Step::Artefacts => test_artefacts::make(),
@@ -122,6 +125,7 @@ impl Installation {
             Step::Docker,
             Step::Browser,
             Step::Prometheus,
+            Step::Collector,
             Step::Cluster,
             Step::Reference,
             Step::Aider,
@@ -158,8 +162,8 @@ pub(crate) fn install(steps: impl IntoIterator<Item = Step>) -> anyhow::Result<(
     steps.into_iter().try_for_each(Step::install)
 }
 
-/// Programs that tests start: a database server, and a Python outside of home folders,
-/// which the sandbox does not mount.
+/// Programs that tests start: a database server, and those that code in the sandbox uses, which
+/// sees the system's own: a Python outside of home folders, and what draws pages of PDF files.
 fn system() -> anyhow::Result<()> {
     let mut missing = Vec::new();
     if !has_postgres() {
@@ -177,6 +181,9 @@ fn system() -> anyhow::Result<()> {
     }
     if !Path::new("/usr/bin/curl").exists() {
         missing.push("curl");
+    }
+    if !Path::new("/usr/bin/pdftoppm").exists() {
+        missing.push("poppler-utils");
     }
     if missing.is_empty() {
         return Ok(());
@@ -325,7 +332,7 @@ fn node(folder: &str, place: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn same_content(a: &Path, b: &Path) -> bool {
+pub(crate) fn same_content(a: &Path, b: &Path) -> bool {
     matches!((std::fs::read(a), std::fs::read(b)), (Ok(a), Ok(b)) if a == b)
 }
 

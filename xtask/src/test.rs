@@ -1,5 +1,7 @@
 //! `cargo xtask test`
 
+use prowess_testkit::postgres::{PostgresServer, SHARED_SERVER};
+
 use crate::run::{self, cargo, succeeds};
 use crate::{needs, setup};
 
@@ -28,6 +30,12 @@ pub(crate) fn run_installed(filter: Option<&str>) -> anyhow::Result<()> {
             "--tests",
         ])
     };
+    // A server of its own takes a test on a database longer than all the rest of it. Without one
+    // installed, the tests that need it say so.
+    let postgres = PostgresServer::is_installed().then(PostgresServer::start_shared);
+    if let Some(postgres) = &postgres {
+        tests.env(SHARED_SERVER, postgres.folder());
+    }
     run::run(tests.args(&filter))
 }
 

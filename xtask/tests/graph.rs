@@ -163,7 +163,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("prowess-bench-report", &[]),
-    ("xtask", &["prowess-bench-report"]),
+    // For the database server that tests share.
+    ("xtask", &["prowess-bench-report", "prowess-testkit"]),
 ];
 
 /// What a crate that does no IO must not depend on, however far down.

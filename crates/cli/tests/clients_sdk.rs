@@ -11,6 +11,7 @@ mod server;
 mod stage;
 
 use installed::{installed, node, python, scripts, succeeded};
+use prowess_testkit::bytecode::keep_bytecode;
 use server::MASTER;
 use stage::{Stage, model};
 use std::process::Command;
@@ -123,7 +124,8 @@ fn the_llm_command_line_talks_with_models_of_others() {
     std::fs::write(home.path().join("extra-openai-models.yaml"), models).unwrap();
     let ask = |model: &str, options: &[&str]| {
         let mut llm = Command::new(installed("llm").join("bin/llm"));
-        llm.env("LLM_USER_PATH", home.path())
+        keep_bytecode(&mut llm)
+            .env("LLM_USER_PATH", home.path())
             .args(["-m", model, "--key", MASTER, "--no-log", "--functions"])
             .arg(scripts().join("weather_tool.py"))
             .args(["-s", "You know the weather only from your tool."])

@@ -11,6 +11,7 @@ use std::process::Command;
 
 use installed::{installed, python, scripts, succeeded};
 use prowess_testkit::SkillFixture;
+use prowess_testkit::bytecode::keep_bytecode;
 use server::{MASTER, TestServer, prowess};
 
 #[test]
@@ -21,7 +22,7 @@ fn a_fuzzer_finds_no_failure_and_nothing_undocumented() {
     let server = TestServer::start(&[("PROWESS_CONFIG", config.path().to_str().unwrap())]);
     let folder = tempfile::tempdir().unwrap();
     let mut fuzzer = Command::new(installed("schemathesis").join("bin/schemathesis"));
-    fuzzer
+    keep_bytecode(&mut fuzzer)
         .arg("--config-file")
         .arg(scripts().join("schemathesis.toml"))
         .arg("run")

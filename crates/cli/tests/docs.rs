@@ -25,6 +25,7 @@ use std::process::{Command, Stdio};
 
 use installed::{installed, succeeded};
 use markdown::{ADDRESS, FencedBlock, blocks, read_page, repository, search_path};
+use prowess_testkit::bytecode::keep_bytecode;
 use server::TestServer;
 
 /// Pages whose blocks run against the server that they start.
@@ -184,7 +185,7 @@ impl Page {
         let (_, client) =
             client.unwrap_or_else(|| panic!("{}:{}: which client?", self.name, block.line));
         let mut command = self.program(installed(client).join("bin/python").to_str().unwrap());
-        command.args(["-B", "-c", &self.here(&block.text)]);
+        command.args(["-c", &self.here(&block.text)]);
         command
     }
 
@@ -205,6 +206,7 @@ impl Page {
             .env("PATH", path)
             .env("HOME", self.server.folder())
             .env("PROWESS_DATA_DIR", self.server.folder().join("data"));
+        keep_bytecode(&mut command);
         if self.name == AGENTS_PAGE {
             command.envs(QUIET);
         }

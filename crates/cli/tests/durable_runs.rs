@@ -17,6 +17,7 @@ use std::sync::Mutex;
 
 use durable::bed::{Bed, SHORT_LEASE};
 use durable::compare::normalised;
+use durable::database::migrated_database;
 use durable::events::{NumberedEvent, assert_dense, parse_events};
 use durable::follow::{follow, next_event};
 use durable::kill::KillPoint;
@@ -110,7 +111,7 @@ fn a_run_ends_as_if_its_server_had_not_been_killed_on_sqlite() {
 #[test]
 fn a_run_ends_as_if_its_server_had_not_been_killed_on_postgres() {
     let postgres = TestPostgres::start();
-    kill_everywhere(|| Some(postgres.database()));
+    kill_everywhere(|| Some(migrated_database(&postgres)));
 }
 
 /// A server that is killed while a command runs: the command is run again from the files that

@@ -15,7 +15,7 @@ mod vendors;
 
 use futures_util::future::join_all;
 use prowess_testkit::SkillFixture;
-use prowess_testkit::postgres::TestPostgres;
+use prowess_testkit::postgres::PostgresServer;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection, Row};
@@ -93,7 +93,8 @@ async fn clients_gone(gateway: &TestGateway) -> u64 {
 #[test]
 fn who_leaves_before_its_skills_are_known_has_started_nothing() {
     run(async {
-        let postgres = TestPostgres::start();
+        // Of its own: the locks of all of its databases are counted.
+        let postgres = PostgresServer::start();
         let database = postgres.database();
         let gateway = TestGateway::open(1, &format!("[store]\nurl = '{database}'\n")).await;
         let skills = Skills::store(&gateway).await;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use installed::{installed, succeeded};
+use prowess_testkit::bytecode::keep_bytecode;
 use server::TestServer;
 
 fn packages() -> PathBuf {
@@ -23,9 +24,8 @@ fn packages() -> PathBuf {
 /// can be taken for them.
 fn program(name: &str, folder: &Path) -> Command {
     let mut command = Command::new(installed("prowess").join("bin").join(name));
-    command
+    keep_bytecode(&mut command)
         .current_dir(folder)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
         .env_remove("PROWESS_URL")
         .env_remove("PROWESS_API_KEY");
     command

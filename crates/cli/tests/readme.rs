@@ -14,6 +14,7 @@ use std::process::{Command, Stdio};
 
 use installed::{installed, succeeded};
 use markdown::{ADDRESS, blocks, read_page, repository, search_path};
+use prowess_testkit::bytecode::keep_bytecode;
 use server::TestServer;
 
 const PAGE: &str = "README.md";
@@ -173,7 +174,7 @@ fn the_requests_work_with_a_scripted_model() {
 
     let program = SDK.text().replace(ADDRESS, server.url()) + "print(response.content[-1].text)\n";
     let mut python = Command::new(installed("anthropic-2.8").join("bin/python"));
-    python.args(["-B", "-c", &program]).env_clear();
+    keep_bytecode(python.args(["-c", &program]).env_clear());
     let answer = succeeded(&mut python);
     assert_eq!(answer, "I have greeted Ada and written card.txt.\n");
 }

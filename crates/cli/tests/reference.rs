@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use cases::Case;
+use prowess_testkit::bytecode::keep_bytecode;
 use serde::Deserialize;
 
 /// What a command printed, and how it ended.
@@ -63,7 +64,8 @@ impl Bench {
 
     fn reference(&self, calls: &[Vec<String>]) -> Vec<Answer> {
         let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/driver.py");
-        let mut child = Command::new(python())
+        let mut python = Command::new(python());
+        let mut child = keep_bytecode(&mut python)
             .arg(driver)
             .current_dir(self.dir.path())
             .stdin(Stdio::piped())

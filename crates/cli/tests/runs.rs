@@ -11,4 +11,4 @@ mod observability;
 mod server;
 mod skill_runs;
 
-use skill_runs::{SCRIPT, json_of, messages, run, upload_skill};
+use skill_runs::{SCRIPT, chat, json_of, messages, responses, run, upload_skill};

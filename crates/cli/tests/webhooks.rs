@@ -14,6 +14,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use installed::installed;
 use markdown::{blocks, read_page};
 use prowess_store::{NewJournalRun, NewWebhook, Store, StoreConfig, TenantId};
+use prowess_testkit::bytecode::keep_bytecode;
 use scripted::{scripted_config, start_scripted};
 use server::{MASTER, TestServer};
 
@@ -39,8 +40,9 @@ struct Receiver {
 impl Receiver {
     fn start() -> Receiver {
         let program = block("python").replace("8000", "0");
-        let mut child = Command::new(installed("openai-3.49").join("bin/python"))
-            .args(["-B", "-c", &program])
+        let mut python = Command::new(installed("openai-3.49").join("bin/python"));
+        let mut child = keep_bytecode(&mut python)
+            .args(["-c", &program])
             .env("OPENAI_WEBHOOK_SECRET", SECRET)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

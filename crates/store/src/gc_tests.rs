@@ -84,7 +84,10 @@ impl TestBed {
 
     /// Waits until a PostgreSQL connection is blocked by a lock of another.
     async fn until_blocked(&self) {
-        let sql = Sql::new("SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
+        let sql = Sql::new(
+            "SELECT pid FROM pg_stat_activity
+             WHERE wait_event_type = 'Lock' AND datname = current_database()",
+        );
         while self
             .store
             .db()

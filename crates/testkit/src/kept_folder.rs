@@ -24,11 +24,17 @@ pub(crate) fn copy_or_make(name: &str, folder: &Path, make: impl FnOnce()) {
     keep(folder, &kept);
 }
 
-/// Below the target folder of this test, which cargo puts into `target/PROFILE/deps`.
-fn kept_folders() -> Option<PathBuf> {
-    let test = std::env::current_exe().ok()?;
-    let programs = test.ancestors().find(|folder| folder.ends_with("deps"));
-    let kept = programs?.parent()?.parent()?.join("test-folders");
+/// Below the target folder of this program: cargo puts tests into `target/PROFILE/deps`, and what
+/// starts them into `target/PROFILE`.
+pub(crate) fn kept_folders() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let tests = program.ancestors().find(|folder| folder.ends_with("deps"));
+    let profile = tests.unwrap_or(&program).parent()?;
+    // Not beside a program that was installed.
+    if !profile.join(".fingerprint").is_dir() {
+        return None;
+    }
+    let kept = profile.parent()?.join("test-folders");
     fs::create_dir_all(&kept).ok()?;
     Some(kept)
 }

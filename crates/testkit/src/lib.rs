@@ -6,10 +6,12 @@
 //! | [`raw_zip`], [`raw_tar`] | archives written byte by byte, so that they can lie |
 //! | [`hostile`] | archives that must be refused, each with the code it must be refused by |
 //! | [`friendly`] | archives as common tools write them, which must be read |
+//! | [`pdf`] | PDF files, good ones and such that lie |
 //! | [`postgres`], [`s3`], [`seaweed`], [`nats`], [`haproxy`] | real servers, started for a test and gone with it |
 //! | [`fleet`] | a cluster of real processes, each of which can be killed |
 //! | [`tcp_proxy`] | a network between two programs that can be lost |
 //! | [`watched`] | any server program, started for a test and gone with it |
+//! | [`bytecode`] | compiled modules of Python programs, kept from one to the next |
 //! | `kept_folder` | folders that take long to make, made once and copied |
 //! | `embedding_vendors` | vendors' embedding APIs for that server |
 //! | `endpoint_vendor` | OpenAI's endpoints besides conversations for that server |
@@ -23,6 +25,7 @@
     reason = "a fixture that cannot be made should stop the test"
 )]
 
+pub mod bytecode;
 #[cfg(feature = "upstream")]
 pub mod embedding_vendors;
 #[cfg(feature = "upstream")]
@@ -33,6 +36,7 @@ pub mod haproxy;
 pub mod hostile;
 mod kept_folder;
 pub mod nats;
+pub mod pdf;
 pub mod postgres;
 pub mod raw_tar;
 pub mod raw_zip;
@@ -44,4 +48,5 @@ pub mod tcp_proxy;
 pub mod upstream;
 pub mod watched;
 
+pub use pdf::PdfFixture;
 pub use skill::SkillFixture;

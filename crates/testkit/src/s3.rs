@@ -15,6 +15,8 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use crate::bytecode::keep_bytecode;
+
 /// Runs the server on a free port, with its output here, until our input ends. Only the
 /// server writes to our output: if it ends at once, so does the output.
 const WATCHER: &str = r#"
@@ -39,9 +41,9 @@ impl TestS3 {
     ///
     /// When `moto_server` is not installed, with what to do; or when it does not start.
     pub fn start() -> Self {
-        let mut watcher = Command::new("/bin/sh")
-            .args(["-c", WATCHER, "sh"])
-            .arg(program())
+        let mut watcher = Command::new("/bin/sh");
+        watcher.args(["-c", WATCHER, "sh"]).arg(program());
+        let mut watcher = keep_bytecode(&mut watcher)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

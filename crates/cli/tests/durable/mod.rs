@@ -3,6 +3,7 @@
 
 pub(crate) mod bed;
 pub(crate) mod compare;
+pub(crate) mod database;
 pub(crate) mod events;
 pub(crate) mod follow;
 pub(crate) mod kill;

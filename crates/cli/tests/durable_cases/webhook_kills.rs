@@ -6,6 +6,7 @@ use prowess_testkit::upstream::{MockResponse, MockUpstream, ReceivedRequest};
 use serde_json::Value;
 
 use crate::durable::bed::{Bed, SHORT_LEASE};
+use crate::durable::database::migrated_database;
 use crate::durable::model::prompts;
 use crate::durable::poll::wait_for;
 use crate::durable::request::KeptDialect;
@@ -99,5 +100,5 @@ fn a_webhook_arrives_though_its_server_was_killed_on_sqlite() {
 #[test]
 fn a_webhook_arrives_though_its_server_was_killed_on_postgres() {
     let postgres = TestPostgres::start();
-    run(killed_everywhere(|| Some(postgres.database())));
+    run(killed_everywhere(|| Some(migrated_database(&postgres))));
 }

@@ -9,6 +9,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use prowess_testkit::bytecode::keep_bytecode;
+
 /// A folder of `tests/`: programs of clients, scripts of upstreams.
 pub(crate) fn material(folder: &str) -> PathBuf {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
@@ -35,14 +37,15 @@ pub(crate) fn installed(name: &str) -> PathBuf {
 /// A script in the environment of a Python client.
 pub(crate) fn python(client: &str, script: &str) -> Command {
     let mut python = Command::new(installed(client).join("bin/python"));
-    python.arg("-B").arg(scripts().join(script));
+    keep_bytecode(&mut python).arg(scripts().join(script));
     python
 }
 
 /// Runs a program in the environment of a Python client; it must print `ok`.
 pub(crate) fn run_python(client: &str, program: &str, variables: &[(&str, &str)]) {
-    let ran = Command::new(installed(client).join("bin/python"))
-        .args(["-B", "-c", program])
+    let mut python = Command::new(installed(client).join("bin/python"));
+    let ran = keep_bytecode(&mut python)
+        .args(["-c", program])
         .envs(variables.iter().copied())
         .output()
         .unwrap();

@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use prowess_testkit::bytecode::keep_bytecode;
+
 use crate::installed::installed;
 
 /// Nothing listens there, so what a program wants from elsewhere fails at once.
@@ -35,7 +37,9 @@ pub(crate) fn agent(name: &str, home: &Path) -> Command {
 
 /// A program of a Python environment.
 pub(crate) fn python_program(environment: &str, name: &str, home: &Path) -> Command {
-    isolated(installed(environment).join("bin").join(name), home)
+    let mut program = isolated(installed(environment).join("bin").join(name), home);
+    keep_bytecode(&mut program);
+    program
 }
 
 /// The Node that newer packages need.

@@ -117,7 +117,6 @@ fn python(environment: &str, script: &str) -> (Command, tempfile::TempDir) {
     let home = tempfile::tempdir().unwrap();
     let mut command = python_program(environment, "python", home.path());
     command
-        .arg("-B")
         .arg(scripts().join(script))
         .env("LITELLM_LOCAL_MODEL_COST_MAP", "True");
     (command, home)

@@ -185,7 +185,7 @@ pub(crate) fn messages(skill: &str, prompt: &str, stream: bool) -> Value {
     })
 }
 
-fn chat(skill: &str, prompt: &str, stream: bool) -> Value {
+pub(crate) fn chat(skill: &str, prompt: &str, stream: bool) -> Value {
     json!({
         "model": "stage/m", "stream": stream,
         "container": {"skills": [{"type": "custom", "skill_id": skill}]},
@@ -193,7 +193,7 @@ fn chat(skill: &str, prompt: &str, stream: bool) -> Value {
     })
 }
 
-fn responses(skill: &str, prompt: &str, stream: bool) -> Value {
+pub(crate) fn responses(skill: &str, prompt: &str, stream: bool) -> Value {
     let skills = json!([{"type": "skill_reference", "skill_id": skill}]);
     let environment = json!({"type": "container_auto", "skills": skills});
     json!({

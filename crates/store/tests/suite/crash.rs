@@ -38,6 +38,7 @@ fn nth(description: &str) -> usize {
 }
 
 async fn ten_times_killed_it_keeps_what_it_acknowledged_and_shows_nothing_half(bed: TestBed) {
+    let bed = bed.without_schema();
     let mut acknowledged = BTreeMap::new();
     for round in 0..ROUNDS {
         let mut child = children::start(&bed, &format!("upload-{round}"));

@@ -73,7 +73,7 @@ fn another_postgres_database_beside_the_content_of_the_first_is_refused() {
         let store = bed.open().await;
         upload(&store, &bed.tenant, 1, 5_000).await.unwrap();
         store.close().await;
-        bed.config.database = TestBed::new(Database::Postgres).config.database;
+        bed = bed.without_schema();
         assert!(refusal(&bed).await.contains("no tables"));
         bed.config.accept_empty = true;
         bed.open().await.close().await;

@@ -1,7 +1,7 @@
 //! A server that becomes unreachable and recovers.
 
 use prowess_store::{Database, KeyScope, NewKey, Store};
-use prowess_testkit::postgres::TestPostgres;
+use prowess_testkit::postgres::PostgresServer;
 use sqlx::{Connection, PgConnection, raw_sql};
 
 use crate::attack_data::upload;
@@ -9,7 +9,7 @@ use crate::testbed::{TestBed, run, skill};
 
 #[test]
 fn a_database_server_that_was_stopped_is_used_again_once_it_is_back() {
-    let server = TestPostgres::start();
+    let server = PostgresServer::start();
     let mut bed = TestBed::new(Database::Sqlite);
     bed.config.database = server.database();
     run(async {

@@ -20,6 +20,7 @@ on_both_databases! {
 }
 
 async fn many_handles_opened_at_once_find_one_schema(bed: TestBed) {
+    let bed = bed.without_schema();
     let stores = join_all((0..8).map(|_| bed.open())).await;
     for (at, store) in stores.iter().enumerate() {
         store.ping().await.unwrap();
@@ -28,6 +29,7 @@ async fn many_handles_opened_at_once_find_one_schema(bed: TestBed) {
 }
 
 async fn many_processes_started_at_once_find_one_schema(bed: TestBed) {
+    let bed = bed.without_schema();
     let processes: Vec<_> = (0..5).map(|_| children::start(&bed, "open")).collect();
     for mut process in processes {
         assert!(process.wait().unwrap().success());
@@ -56,6 +58,7 @@ async fn execute(bed: &TestBed, sql: &str) -> Vec<(String, String)> {
 }
 
 async fn the_migration_level_is_read_without_migrating(bed: TestBed) {
+    let bed = bed.without_schema();
     let before = Store::schema_level(&bed.config).await.unwrap();
     // There is no file yet, or a database without tables.
     assert_eq!(before.applied.unwrap_or(0), 0);
@@ -138,7 +141,7 @@ fn both_engines_have_the_same_tables_and_columns() {
         let bed = TestBed::new(Database::Sqlite);
         bed.open().await.close().await;
         let sqlite = columns(&bed, sqlite).await;
-        let bed = TestBed::new(Database::Postgres);
+        let bed = TestBed::new(Database::Postgres).without_schema();
         bed.open().await.close().await;
         assert_eq!(sqlite, columns(&bed, postgres).await);
         assert!(sqlite.len() > 50);

@@ -32,13 +32,21 @@ impl TestBed {
         // Another handle acts as another process; tests about staleness set more.
         config.freshness = Duration::ZERO;
         if database == Database::Postgres {
-            config.database = POSTGRES.database();
+            config.database = POSTGRES.filled_database("store", migrate);
         }
         TestBed {
             config,
             tenant: TenantId::default_tenant(),
             folder,
         }
+    }
+
+    /// The same over a database without a schema, for tests of opening a store.
+    pub(crate) fn without_schema(mut self) -> Self {
+        if self.config.database != "sqlite" {
+            self.config.database = POSTGRES.database();
+        }
+        self
     }
 
     /// A separate handle, as another process would have.
@@ -97,6 +105,16 @@ impl TestBed {
         assert_eq!(resolved.detail.manifest, expected.manifest);
         store.close().await;
     }
+}
+
+/// Gives a database its schema, as the first store that opens it does.
+fn migrate(url: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = StoreConfig::local(folder.path());
+    config.database = url.to_owned();
+    let open = || run(async { Store::open(&config).await.unwrap().close().await });
+    // On another thread: some tests make their bed inside a runtime.
+    std::thread::scope(|scope| scope.spawn(open).join().unwrap());
 }
 
 /// A skill of one file.

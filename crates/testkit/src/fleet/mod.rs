@@ -21,7 +21,7 @@ pub use plan::FleetPlan;
 
 use crate::haproxy::Haproxy;
 use crate::nats::Nats;
-use crate::postgres::TestPostgres;
+use crate::postgres::PostgresServer;
 use crate::seaweed::Seaweed;
 use crate::tcp_proxy::TcpProxy;
 use crate::watched::free_port;
@@ -43,7 +43,7 @@ pub struct Fleet {
     /// The S3 server.
     pub blobs: Seaweed,
     /// The database server.
-    pub postgres: TestPostgres,
+    pub postgres: PostgresServer,
     database: String,
     plan: FleetPlan,
     folder: TempDir,
@@ -64,7 +64,7 @@ impl Fleet {
             .tempdir()
             .unwrap();
         let (postgres, blobs) = std::thread::scope(|scope| {
-            let postgres = scope.spawn(TestPostgres::start_durable);
+            let postgres = scope.spawn(PostgresServer::start_durable);
             let blobs = Seaweed::start();
             (postgres.join().unwrap(), blobs)
         });

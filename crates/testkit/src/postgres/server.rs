@@ -1,9 +1,9 @@
-//! A real PostgreSQL for the length of a test.
+//! A PostgreSQL server that goes with the process that started it.
 //!
 //! It listens on a socket in a temporary folder only, so any number of them run
 //! side by side; a durable one also on a port of this machine. A small shell process
-//! watches over it: when the test process ends, in whatever way, the watcher's input
-//! ends, and server and folder go.
+//! watches over it: when the process that started it ends, in whatever way, the watcher's
+//! input ends, and server and folder go.
 #![expect(
     clippy::panic,
     clippy::unwrap_used,
@@ -13,18 +13,19 @@
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use super::commands::{
+    NOBODY, assert_success, execute, find_programs, owner_uid, programs, socket_url, unprivileged,
+};
+use super::shared;
 use crate::kept_folder;
 use crate::watched::free_port;
-
-/// PostgreSQL refuses to run as root; this is who runs it then.
-const NOBODY: u32 = 65_534;
 
 /// Starts the server, reports that, and stops it when its own input ends.
 const WATCHER: &str = r#"
@@ -38,6 +39,10 @@ const WATCHER: &str = r#"
 /// Of a server whose data may be lost with its machine.
 const FAST: &str = "-c listen_addresses='' -c fsync=off -c synchronous_commit=off \
     -c full_page_writes=off";
+
+/// Of the server that tests share, beside those. Statistics and dead rows of one test must not
+/// take the time of another; and a connection is refused rather than memory used up.
+const SHARED: &str = "-c autovacuum=off -c max_connections=400";
 
 /// Of a new server's files.
 const INITDB_OPTIONS: [&str; 9] = [
@@ -57,7 +62,7 @@ const MAX_RECOVERY: Duration = Duration::from_secs(60);
 
 /// A running server. It is stopped and removed when this is dropped, or when the
 /// process ends.
-pub struct TestPostgres {
+pub struct PostgresServer {
     folder: PathBuf,
     programs: PathBuf,
     watcher: Child,
@@ -67,14 +72,14 @@ pub struct TestPostgres {
     port: Option<u16>,
 }
 
-impl TestPostgres {
+impl PostgresServer {
     /// Starts a server with an empty cluster.
     ///
     /// # Panics
     ///
     /// When PostgreSQL is not installed, with what to install; or when it does not start.
     pub fn start() -> Self {
-        TestPostgres::start_with(FAST, None)
+        PostgresServer::start_with(FAST, None)
     }
 
     /// Starts a server as one runs in production: what it has committed is on the disk. It
@@ -82,12 +87,39 @@ impl TestPostgres {
     ///
     /// # Panics
     ///
-    /// As [`TestPostgres::start`].
+    /// As [`PostgresServer::start`].
     pub fn start_durable() -> Self {
         let port = free_port();
         // On the socket too, under the same number.
         let options = format!("-c listen_addresses=127.0.0.1 -c port={port}");
-        TestPostgres::start_with(&options, Some(port))
+        PostgresServer::start_with(&options, Some(port))
+    }
+
+    /// Starts the server that the tests of a whole run share: they find it by
+    /// [`SHARED_SERVER`](super::SHARED_SERVER), which must name its folder.
+    ///
+    /// # Panics
+    ///
+    /// As [`PostgresServer::start`].
+    pub fn start_shared() -> Self {
+        let server = PostgresServer::start_with(&format!("{FAST} {SHARED}"), None);
+        let records = shared::records(&server.folder);
+        fs::create_dir(&records).unwrap();
+        if owner_uid(&server.folder) == NOBODY {
+            // The watcher removes it.
+            chown(&records, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        server
+    }
+
+    /// Whether the programs of a server are installed.
+    pub fn is_installed() -> bool {
+        find_programs().is_some()
+    }
+
+    /// Where its files and its socket are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     fn start_with(options: &str, port: Option<u16>) -> Self {
@@ -102,7 +134,7 @@ impl TestPostgres {
         }
         create_cluster(&programs, &folder);
         let (watcher, input) = start_watcher(&programs, &folder, options);
-        TestPostgres {
+        PostgresServer {
             folder,
             programs,
             watcher,
@@ -120,23 +152,15 @@ impl TestPostgres {
             return self.database_url("postgres");
         }
         let name = format!("test_{number}");
-        let mut createdb = unprivileged(&self.programs.join("createdb"), &self.folder);
-        createdb.arg("-h").arg(&self.folder);
-        if let Some(port) = self.port {
-            createdb.args(["-p", &port.to_string()]);
-        }
-        let made = createdb.args(["-U", "postgres", &name]).output().unwrap();
-        assert_success(&made, "createdb");
+        let create = format!("CREATE DATABASE {name}");
+        execute(&self.programs, &self.folder, self.port, &[create]);
         self.database_url(&name)
     }
 
     fn database_url(&self, name: &str) -> String {
         match self.port {
             Some(port) => format!("postgres://postgres@127.0.0.1:{port}/{name}"),
-            None => format!(
-                "postgres://postgres@localhost/{name}?host={}",
-                self.folder.display()
-            ),
+            None => socket_url(&self.folder, name),
         }
     }
 
@@ -154,7 +178,7 @@ impl TestPostgres {
         assert!(kill.status().unwrap().success());
     }
 
-    /// Starts it again after [`TestPostgres::kill`]. Its last processes may not have ended yet:
+    /// Starts it again after [`PostgresServer::kill`]. Its last processes may not have ended yet:
     /// as long as they hold its memory, it refuses to start.
     pub fn recover(&self) {
         let deadline = Instant::now() + MAX_RECOVERY;
@@ -169,7 +193,7 @@ impl TestPostgres {
         self.run_pg_ctl(&["stop", "-w", "-m", "fast"]);
     }
 
-    /// Starts it again after [`TestPostgres::stop`], as it was started at first.
+    /// Starts it again after [`PostgresServer::stop`], as it was started at first.
     pub fn restart(&self) {
         self.run_pg_ctl(&["restart", "-w"]);
     }
@@ -193,7 +217,7 @@ impl TestPostgres {
     }
 }
 
-impl Drop for TestPostgres {
+impl Drop for PostgresServer {
     fn drop(&mut self) {
         drop(self.input.take());
         let _ = self.watcher.wait();
@@ -238,50 +262,4 @@ fn start_watcher(programs: &Path, folder: &Path, options: &str) -> (Child, Child
         panic!("PostgreSQL did not start in {}:\n{log}", folder.display());
     }
     (watcher, input)
-}
-
-/// Where `initdb` and its companions are.
-fn programs() -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<_> = std::env::split_paths(&path).collect();
-    let mut versions: Vec<_> = fs::read_dir("/usr/lib/postgresql")
-        .map(|entries| entries.flatten().map(|e| e.path().join("bin")).collect())
-        .unwrap_or_default();
-    versions.sort();
-    folders.extend(versions.into_iter().rev());
-    let complete = |folder: &PathBuf| {
-        ["initdb", "pg_ctl", "createdb"]
-            .iter()
-            .all(|program| folder.join(program).is_file())
-    };
-    folders.into_iter().find(complete).unwrap_or_else(|| {
-        panic!(
-            "these tests need a PostgreSQL server, and `initdb` is neither on the PATH nor in \
-             /usr/lib/postgresql: install it (Debian, Ubuntu: `apt-get install postgresql`; \
-             Fedora: `dnf install postgresql-server`; macOS: `brew install postgresql`)"
-        )
-    })
-}
-
-/// The user of this process, from the owner of a folder it has just created.
-fn owner_uid(folder: &Path) -> u32 {
-    fs::metadata(folder).unwrap().uid()
-}
-
-/// A command that runs as the owner of the folder.
-fn unprivileged(program: &Path, folder: &Path) -> Command {
-    let mut command = Command::new(program);
-    command.current_dir("/");
-    if owner_uid(folder) == NOBODY {
-        command.uid(NOBODY).gid(NOBODY);
-    }
-    command
-}
-
-fn assert_success(output: &Output, what: &str) {
-    assert!(
-        output.status.success(),
-        "{what} failed: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
 }
