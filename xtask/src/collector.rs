@@ -58,7 +58,13 @@ fn install_at(place: &Path, requirements: &Path) -> anyhow::Result<()> {
     }
     let name = "import sys; print('libpython%d.%d' % sys.version_info[:2], end='')";
     let library = command(PYTHON, &["-c", name]).output()?.stdout;
-    let packages = would_install(&String::from_utf8(library)?)?;
+    let library = String::from_utf8(library)?;
+    let mut packages = would_install(&library)?;
+    if packages.is_empty() {
+        // A system whose package lists were removed; this needs root.
+        let _ = succeeds(&mut command("apt-get", &["update", "-qq"]));
+        packages = would_install(&library)?;
+    }
     let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
     if packages.is_empty() || !unpack(&packages, place) || !starts() {
         bail!("it does not start");

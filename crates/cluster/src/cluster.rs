@@ -21,7 +21,7 @@ use crate::registry::{self, WorkerRegistry, WorkerStatus};
 use crate::settings::ClusterSettings;
 use crate::skills::SkillTables;
 
-/// ContainerReader in the store, and commands run in them by workers.
+/// Containers in the store, and commands run in them by workers.
 #[derive(Debug)]
 pub struct ClusterSandboxes {
     pub(crate) store: Store,

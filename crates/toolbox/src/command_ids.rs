@@ -19,7 +19,7 @@ tokio::task_local! {
 pub struct CallIdentity {
     /// The run.
     pub run: String,
-    /// The number of the run's next step, if the run is kept: then its commands have ids.
+    /// The step that the ids of its commands have, if the run is kept; others have no ids.
     pub step: Option<i64>,
     /// The epoch of the lease of a kept run, which is no part of the ids; 0 of others.
     pub epoch: i64,

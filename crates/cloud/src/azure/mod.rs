@@ -84,7 +84,8 @@ impl AzureTokens {
             Err(tried) => tried,
         };
         let client_id = self.client_id();
-        let is_known = self.has_identity.load(Ordering::Relaxed);
+        let is_named = self.azure.variables.get("IDENTITY_ENDPOINT").is_some();
+        let is_known = is_named || self.has_identity.load(Ordering::Relaxed);
         match managed_identity::token(&self.azure, client_id.as_deref()).await {
             // Nobody is there to ask, so this is no machine of Azure.
             Err(CloudError::Unanswered(report)) if !is_known => Err(none_found(tried, report)),

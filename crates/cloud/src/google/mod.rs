@@ -101,7 +101,8 @@ impl GoogleTokens {
     }
 
     async fn ask_metadata_server(&self) -> Result<Issued<CloudToken>, CloudError> {
-        let is_known = self.has_metadata_server.load(Ordering::Relaxed);
+        let is_named = self.google.variables.get("GCE_METADATA_HOST").is_some();
+        let is_known = is_named || self.has_metadata_server.load(Ordering::Relaxed);
         let report = match metadata::token(&self.google).await {
             Ok(token) => {
                 self.has_metadata_server.store(true, Ordering::Relaxed);

@@ -23,19 +23,25 @@ const BEATS_TIME: Duration = BEAT_INTERVAL.saturating_add(Duration::from_millis(
 const BUS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Finds the worker that knows a command. A gateway that has just started does not know all
-/// workers, and one without a bus reaches none: it asks a second time. An error says that another
+/// workers, and one whose bus is or was down reaches none: it asks a second time. An error says that another
 /// gateway has the run: then this one must not have the command run elsewhere.
 pub(crate) async fn find(
     dispatcher: &Dispatcher,
     command: CommandName<'_>,
     request: Bytes,
 ) -> Result<Option<WorkerConversation>, RemoteError> {
+    let reconnects = || dispatcher.link.bus.statistics().reconnects;
+    let reconnects_before = reconnects();
     let found = ask_all(dispatcher, command, request.clone()).await?;
     if found.is_some() {
         return Ok(found);
     }
     let deadline = Instant::now() + dispatcher.wait;
     let mut all_known = dispatcher.registry.since + BEATS_TIME;
+    // Questions were lost, or beats were: nobody counts as alive after a silence.
+    if reconnects() != reconnects_before || dispatcher.registry.alive().is_empty() {
+        all_known = Instant::now() + BEATS_TIME;
+    }
     while !dispatcher.link.bus.is_connected() && Instant::now() < deadline {
         tokio::time::sleep(BUS_INTERVAL).await;
         all_known = Instant::now() + BEATS_TIME;

@@ -62,7 +62,6 @@ impl Dispatcher {
             return Err(self.leaving());
         }
         let mut requests = Requests::new(&order.request)?;
-        let mut search = Search::new(self.wait);
         let mut attempts = 0;
         let mut found = match order.is_resumed {
             true => {
@@ -71,6 +70,7 @@ impl Dispatcher {
             }
             false => None,
         };
+        let mut search = Search::new(self.wait);
         loop {
             let conversation = match found.take() {
                 Some(conversation) => conversation,

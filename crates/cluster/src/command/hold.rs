@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use prowess_sandbox::Error;
 use prowess_store::{BeginCommandOutcome, ClusterContainer, ContainerUser, Store, TenantId};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -67,7 +67,14 @@ impl HoldRequest {
     ) -> Result<(CommandHold, Box<ClusterContainer>), Error> {
         let mut delay = RETRY_DELAYS.0;
         loop {
-            match self.try_begin().await? {
+            let outcome = match self.try_begin().await {
+                Ok(outcome) => outcome,
+                Err(error) => {
+                    spawn(async move { self.release(None).await });
+                    return Err(error);
+                }
+            };
+            match outcome {
                 BeginCommandOutcome::Held(container) => {
                     return Ok((CommandHold::new(self, container.generation), container));
                 }
@@ -85,12 +92,23 @@ impl HoldRequest {
         }
     }
 
+    /// Sends the statement in a task of its own: dropped before its answer, it may reserve the
+    /// container all the same, and then the task gives it back.
     async fn try_begin(&self) -> Result<BeginCommandOutcome, Error> {
-        // Dropped before its answer, the statement may reserve the container all the same.
-        let mut unanswered = UnansweredHold(Some(self));
-        let outcome = self.send_begin().await;
-        unanswered.0 = None;
-        outcome
+        let (sender, receiver) = oneshot::channel();
+        let request = self.clone();
+        spawn(async move {
+            let outcome = request.send_begin().await;
+            if let Err(unused) = sender.send(outcome)
+                && may_be_held(&unused)
+            {
+                request.release(None).await;
+            }
+        });
+        let busy = |_| Error::ContainerBusy {
+            id: self.id.clone(),
+        };
+        receiver.await.map_err(busy)?
     }
 
     async fn send_begin(&self) -> Result<BeginCommandOutcome, Error> {
@@ -134,15 +152,9 @@ impl HoldRequest {
     }
 }
 
-/// Gives back what was reserved by a statement that nobody waits for any more.
-struct UnansweredHold<'a>(Option<&'a HoldRequest>);
-
-impl Drop for UnansweredHold<'_> {
-    fn drop(&mut self) {
-        if let Some(request) = self.0.cloned() {
-            spawn(async move { request.release(None).await });
-        }
-    }
+/// Whether a container may be reserved: after an error, nobody knows.
+fn may_be_held(outcome: &Result<BeginCommandOutcome, Error>) -> bool {
+    matches!(outcome, Ok(BeginCommandOutcome::Held(_)) | Err(_))
 }
 
 impl CommandHold {

@@ -10,7 +10,7 @@ use prowess_worker::protocol::{
 };
 use serde::Serialize;
 
-/// ContainerReader in one request to forget them.
+/// Containers in one request to forget them.
 const MAX_FORGOTTEN: usize = prowess_worker::protocol::MAX_LISTED_IDS;
 
 /// The way to workers.

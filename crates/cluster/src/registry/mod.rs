@@ -77,7 +77,7 @@ pub(crate) type ExcludedWorkers = HashSet<(String, String)>;
 pub(crate) struct WorkerRegistry {
     workers: Mutex<HashMap<String, KnownWorker>>,
     pub(crate) line: WaitLine,
-    /// Since when beats are received.
+    /// Since when it exists.
     pub(crate) since: Instant,
 }
 

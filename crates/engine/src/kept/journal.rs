@@ -307,15 +307,16 @@ impl RunJournal {
                 _ = is_over.wait_for(|is_over| *is_over) => return None,
                 _ = interval.tick() => {}
             }
+            let result = match self.flush().await {
+                Ok(()) => self.renew_if_due().await,
+                Err(stop) => Err(stop),
+            };
+            // Looked at last: what is refused because of it is no loss.
             if self.owned.lock().await.is_handed_over {
                 // The sender is here, so there is always a value.
                 let _ = is_over.wait_for(|is_over| *is_over).await;
                 return None;
             }
-            let result = match self.flush().await {
-                Ok(()) => self.renew_if_due().await,
-                Err(stop) => Err(stop),
-            };
             if let Err(stop) = result {
                 return Some(stop);
             }
@@ -329,6 +330,9 @@ impl RunJournal {
 
     async fn renew_if_due(&self) -> Result<(), JournalStop> {
         let mut owned = self.owned.lock().await;
+        if owned.is_handed_over {
+            return Ok(());
+        }
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(JournalStop::CancelRequested);
         }

@@ -110,9 +110,9 @@ impl KeptRun {
         let running = self.run_steps(engine, request, usage, observer, &writes_record);
         // The journal is flushed and the lease renewed while the run waits for anything.
         let maintaining = journal.maintain();
-        tokio::pin!(maintaining);
+        tokio::pin!(running, maintaining);
         tokio::select! {
-            end = running => {
+            end = &mut running => {
                 // What is being written is written before the caller ends the run.
                 journal.end_maintenance();
                 maintaining.await;

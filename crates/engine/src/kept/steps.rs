@@ -195,7 +195,7 @@ impl KeptSteps {
             return calls.into();
         }
         let workspace = toolbox.workspace();
-        // Without a container, no command has begun.
+        // Without a container, no command can be found.
         let keeps_commands = workspace.is_some_and(|workspace| {
             workspace.sandbox().keeps_commands() && workspace.container_id().is_some()
         });

@@ -30,6 +30,8 @@ const PROGRAM_MISSING: CommandOutcome = CommandOutcome::Exit(96);
 
 /// How long a page may take to draw.
 const MAX_TIME: Duration = Duration::from_secs(10);
+/// How long it may take with the time that its command waits for those of others.
+const MAX_TOTAL_TIME: Duration = Duration::from_secs(20);
 /// Pixels of a side of a picture: those that are asked for, and some for rounding.
 const MAX_SIDE: u32 = 1_410;
 /// Bytes of a picture. Its pixels need fewer even if nothing of them is compressed.
@@ -58,7 +60,12 @@ impl Engine {
         let mut policy = self.settings().policy.clone();
         policy.network = Network::Off;
         let container = sandbox.create(owner, ContainerSpec::from(policy)).await?;
-        let drawn = draw(&sandbox, owner, &container, pdf, number).await;
+        let drawing = draw(&sandbox, owner, &container, pdf, number);
+        let drawn = tokio::time::timeout(MAX_TOTAL_TIME, drawing).await;
+        let drawn = drawn.unwrap_or_else(|_| {
+            let seconds = MAX_TOTAL_TIME.as_secs();
+            Err(PdfPageError::Busy { number, seconds })
+        });
         if let Err(error) = sandbox.destroy(owner, &container).await {
             // It expires like any other.
             let error = error.detail();

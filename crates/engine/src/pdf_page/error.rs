@@ -21,7 +21,7 @@ pub enum PdfPageError {
     #[error(
         "the runtime of the sandbox has no `pdftoppm` and `pdfinfo`, which draw pages of PDF \
          files: install Debian's `poppler-utils` where skills use the host's own programs, or run \
-         `prowess runtime install full`"
+         `prowess runtime install full` and configure it"
     )]
     ProgramMissing,
     /// The file has fewer pages.
@@ -39,6 +39,17 @@ pub enum PdfPageError {
         number: u32,
         /// One line, which may quote the program, without control characters.
         why: String,
+    },
+    /// The sandbox has other commands to run first.
+    #[error(
+        "page {number} of the PDF file was not drawn within {seconds} seconds, because other \
+         commands run; try again shortly"
+    )]
+    Busy {
+        /// The requested page.
+        number: u32,
+        /// How long it took.
+        seconds: u64,
     },
     /// The sandbox failed.
     #[error(transparent)]

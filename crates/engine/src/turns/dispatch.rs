@@ -50,7 +50,7 @@ impl FinishedCall {
 pub(crate) struct CallOrigin<'a> {
     /// The id of the run.
     pub(crate) run: &'a str,
-    /// The step of a kept run that will have the results.
+    /// The step that the ids of a kept run's commands have.
     pub(crate) step: Option<i64>,
     /// The epoch of the lease of a kept run; 0 of others.
     pub(crate) epoch: i64,

@@ -19,7 +19,7 @@ use prowess_store::TenantId;
 
 use self::picture_cache::{PictureCache, PictureKey};
 use crate::error::HttpError;
-use crate::fair_pool::{FairPool, PoolBounds};
+use crate::fair_pool::{FairPool, PoolBounds, PoolPermit, TooManyWaiting};
 
 /// Pages that are drawn at once, of all tenants; each holds its file in memory.
 const MAX_DRAWN_AT_ONCE: usize = 4;
@@ -50,10 +50,31 @@ impl Default for PdfPages {
     }
 }
 
+/// The right to have a PDF file in memory and to draw a page of it.
+pub(crate) struct PdfPermit(PoolPermit<TenantId>);
+
 impl PdfPages {
+    /// Waits for the tenant's turn. The file is read afterwards, so that one of a tenant is in
+    /// memory however many requests wait.
+    pub(crate) async fn acquire(&self, tenant: &TenantId) -> Result<PdfPermit, HttpError> {
+        match tokio::time::timeout(MAX_WAIT, self.permits.acquire(tenant)).await {
+            Ok(Ok(permit)) => Ok(PdfPermit(permit)),
+            Ok(Err(TooManyWaiting)) => {
+                let message = "too many pages of PDF files of this tenant wait to be drawn, one \
+                    after the other; try again shortly";
+                Err(busy_error(StatusCode::TOO_MANY_REQUESTS, message))
+            }
+            Err(_) => {
+                let message = "other pages of PDF files are being drawn; try again shortly";
+                Err(busy_error(StatusCode::SERVICE_UNAVAILABLE, message))
+            }
+        }
+    }
+
     /// A page of a PDF file of a tenant, counted from 1.
     pub(crate) async fn page(
         &self,
+        PdfPermit(permit): PdfPermit,
         engine: &Engine,
         tenant: &TenantId,
         pdf: Vec<u8>,
@@ -70,16 +91,9 @@ impl PdfPages {
         if let Some(known) = lock(&self.pictures).get(&key) {
             return Ok(known);
         }
-        let permit = tokio::time::timeout(MAX_WAIT, self.permits.acquire(tenant)).await;
-        let Ok(Ok(permit)) = permit else {
-            return Err(busy_error());
-        };
-        // Who had the permit before may have drawn it.
-        if let Some(known) = lock(&self.pictures).get(&key) {
-            return Ok(known);
-        }
         let (engine, pictures) = (engine.clone(), Arc::clone(&self.pictures));
-        // It goes on when the client leaves, so that its container is removed.
+        // It goes on when the client leaves, so that its container is removed; if the server stops
+        // meanwhile, the container expires like any other.
         let drawing = tokio::spawn(async move {
             let _permit = permit;
             let drawn = engine.draw_pdf_page(&key.tenant, pdf, key.number).await;
@@ -98,16 +112,16 @@ fn lock(pictures: &Mutex<PictureCache>) -> MutexGuard<'_, PictureCache> {
     pictures.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn busy_error() -> HttpError {
-    let message = "pages of other PDF files of this tenant are being drawn, one after the other; \
-        try again shortly";
-    HttpError::new(StatusCode::TOO_MANY_REQUESTS, "previews-busy", message)
-        .retry_after(RETRY_SECONDS)
+fn busy_error(status: StatusCode, message: impl Into<String>) -> HttpError {
+    HttpError::new(status, "previews-busy", message.into()).retry_after(RETRY_SECONDS)
 }
 
 fn to_http_error(error: PdfPageError) -> HttpError {
     let (status, code) = match error {
         PdfPageError::Sandbox(error) => return error.into(),
+        PdfPageError::Busy { .. } => {
+            return busy_error(StatusCode::SERVICE_UNAVAILABLE, error.to_string());
+        }
         PdfPageError::NoSuchPage { .. } => (StatusCode::NOT_FOUND, "preview-page-not-found"),
         PdfPageError::NoSandbox { .. } => (StatusCode::SERVICE_UNAVAILABLE, "sandbox-unavailable"),
         PdfPageError::ProgramMissing => (StatusCode::NOT_IMPLEMENTED, "preview-program-missing"),

@@ -6,6 +6,7 @@ use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse, Response};
+use http_body_util::LengthLimitError;
 use prowess_store::TenantId;
 use prowess_wire::excerpt;
 
@@ -18,6 +19,9 @@ use crate::openapi::parameters::MAX_PAGE_NUMBER;
 const PAGES_HEADER: HeaderName = HeaderName::from_static("prowess-pages");
 /// Bytes of a file of which pages are drawn.
 const MAX_PDF_BYTES: u64 = 32 << 20;
+
+/// Retry delay sent to clients.
+const RETRY_SECONDS: u64 = 5;
 
 /// The page that a request asks for, counted from 1.
 pub(super) fn page_number(query: &Query) -> Result<u32, HttpError> {
@@ -48,19 +52,27 @@ pub(super) async fn draw_page(
     if size > most {
         return Err(too_large(most));
     }
+    let permit = Box::pin(app.pdf_pages().acquire(tenant)).await?;
     // The whole file is in memory until its page is drawn.
     let mut reservation = app.body_budget().reserve(tenant);
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     reservation.grow(size).await?;
     let pdf = to_bytes(content.into_body(), size).await;
-    let pdf = pdf.map_err(|_| too_large(most))?;
+    let pdf = pdf.map_err(|error| match is_too_long(&error) {
+        true => too_large(most),
+        false => {
+            let message = format!("the file cannot be read: {error}");
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            HttpError::new(status, "preview-not-read", message).retry_after(RETRY_SECONDS)
+        }
+    })?;
     if !pdf.starts_with(b"%PDF-") {
         let message = "only pages of PDF files are drawn, and this file is none: download it";
         return Err(HttpError::bad_request("preview-not-pdf", message));
     }
     let drawing = app
         .pdf_pages()
-        .page(app.engine(), tenant, pdf.into(), number);
+        .page(permit, app.engine(), tenant, pdf.into(), number);
     let page = Box::pin(drawing).await?;
     let headers = [
         (CONTENT_TYPE, "image/png".to_owned()),
@@ -77,10 +89,14 @@ fn content_size(content: &Response) -> Option<u64> {
     named.or(content.body().size_hint().exact())
 }
 
+fn is_too_long(error: &axum::Error) -> bool {
+    let source = std::error::Error::source(error);
+    source.is_some_and(|source| source.is::<LengthLimitError>())
+}
+
 fn too_large(most: u64) -> HttpError {
     let message = format!(
-        "pages are drawn of PDF files of up to {most} bytes, and this file is larger or cannot \
-         be read: download it"
+        "pages are drawn of PDF files of up to {most} bytes, and this file is larger: download it"
     );
     HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, "preview-too-large", message)
 }

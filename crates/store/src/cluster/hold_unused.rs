@@ -1,8 +1,8 @@
 //! Reserves a container that nobody uses, in one statement.
 //!
-//! A server then answers once instead of six times. The statement sees runs as they were when it
-//! began, even if it had to wait for a row, so it leaves every container to
-//! [`Store::begin_command`] that a run may hold.
+//! A server then answers twice, with the skills, instead of six times. The statement sees runs as
+//! they were when it began, even if it had to wait for a row, so it leaves every container to
+//! [`Store::begin_command`] that a run other than the command's own may hold.
 
 use crate::Store;
 use crate::db::{Database, Sql};

@@ -95,7 +95,7 @@ pub(super) fn select_all(tenant: &TenantId) -> Sql {
         .push_bind(" ORDER BY c.used_at DESC, c.id LIMIT ", MAX_LISTED)
 }
 
-fn select_one(tenant: &TenantId, id: &str) -> Sql {
+pub(super) fn select_one(tenant: &TenantId, id: &str) -> Sql {
     select_summaries()
         .push_bind(" WHERE c.tenant = ", tenant.as_str())
         .push_bind(" AND c.id = ", id)

@@ -20,6 +20,7 @@ fn containers_are_found_by_indexes() {
     let steps = assert_no_table_is_scanned([
         rows::select(Database::Sqlite, &tenant, id),
         list::select_all(&tenant),
+        list::select_one(&tenant, "container_1"),
         skills::select_skills(id),
         create::count_containers(&tenant),
         create::select_idle(Database::Sqlite, &tenant, id, idle),

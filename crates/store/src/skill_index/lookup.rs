@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 use crate::skill_vectors::{QueryVector, TenantVectors};
 use crate::tenant::TenantId;
 
-/// How often the blocks that a query reads may have been removed meanwhile: each time they
-/// were there two minutes before.
+/// How often what a query reads may have been removed meanwhile: blocks that were there two
+/// minutes before, or recent documents that were packed into a block or replaced.
 const MAX_ATTEMPTS: usize = 3;
 
 /// Documents of the ranking by words that are fused with those of similar vectors.

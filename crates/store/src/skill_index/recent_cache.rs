@@ -53,9 +53,7 @@ impl Store {
             let terms = row.optional_bytes("terms")?.unwrap_or_default();
             read.insert(row.int("number")?, terms.into());
         }
-        if read.len() < missing.len() {
-            return Ok(None);
-        }
+        let is_complete = read.len() == missing.len();
         // Those that are not recent any more are left out.
         let kept = numbers.iter().filter_map(|number| {
             let terms = known.get(number)?;
@@ -63,8 +61,9 @@ impl Store {
         });
         read.extend(kept);
         let read = Arc::new(read);
+        // Also if one is missing: the next attempt has less to read.
         cache.insert(tenant.clone(), Arc::clone(&read)).await;
-        Ok(Some(read))
+        Ok(is_complete.then_some(read))
     }
 }
 

@@ -48,8 +48,8 @@ impl IndexSnapshot {
 }
 
 impl Store {
-    /// The tenant's index now. `None` if a block was removed while it was read: then a new
-    /// snapshot is needed.
+    /// The tenant's index now. `None` if a block or a recent document was removed while it was
+    /// read: then a new snapshot is needed.
     pub(super) async fn index_snapshot(
         &self,
         tenant: &TenantId,
