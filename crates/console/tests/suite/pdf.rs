@@ -92,15 +92,16 @@ async fn the_pages_of_a_pdf_file_are_pictures_that_are_drawn_once() {
     assert_ne!(first.body, second.body);
     assert_eq!(commands(&console), 2);
 
-    // No other page, and no container that somebody could see.
+    // No other page, and no container is left.
     let missing = fragment(&console, &format!("{path}?page=3")).await;
     let text = missing.text();
     assert!(text.contains("has no page 3; its last one is 2"), "{text}");
     assert!(!text.contains("<img"), "{text}");
     let wrong = fragment(&console, &format!("{path}?page=0")).await;
     assert!(wrong.text().contains("is not a number from 1"));
-    let containers = console.api(Method::GET, "/v1/containers", &[], "").await;
-    assert_eq!(containers.json()["data"], json!([]));
+    let sandbox = console.app.engine().sandbox_handle().sandbox().await;
+    let left = sandbox.unwrap().containers_of_owner("default").await;
+    assert_eq!(left.unwrap().len(), 0);
 }
 
 #[tokio::test]

@@ -192,8 +192,8 @@ impl Db {
     /// Executes one writing statement with a RETURNING clause, as [`Tx::commit_unsynced`] commits
     /// it. `sql` ends with a WHERE clause.
     ///
-    /// A server gets it as one message instead of five: the reservation of a container for a
-    /// command took 1.0 ms, and takes 0.3 ms.
+    /// A server answers once instead of four times: with the other changes of that time, a command
+    /// over a cluster added 2.5 ms instead of 5.1 ms to its request.
     pub(crate) async fn write_unsynced(
         &self,
         sql: Sql,

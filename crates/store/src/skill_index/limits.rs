@@ -29,8 +29,8 @@ pub(super) const INLINE_RANKING_BYTES: usize = 128 << 10;
 /// Memory for pages that queries have read, of all tenants together. Reading them from the
 /// database took a quarter of the time of a search among 10,000 skills.
 pub(super) const PAGE_CACHE_BYTES: u64 = 64 << 20;
-/// Memory for the terms of recent documents, of all tenants together. To read them anew took a
-/// third of the time of a search among 10,000 skills.
+/// Memory for the terms of recent documents, of all tenants together. Without it, each search
+/// reads all of them: up to 512 KB.
 pub(super) const RECENT_CACHE_BYTES: u64 = 16 << 20;
 /// Memory for the documents of blocks, of all tenants together.
 pub(super) const CACHE_BYTES: u64 = 16 << 20;

