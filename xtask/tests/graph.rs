@@ -149,7 +149,6 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "prowess-bench",
         &[
             "prowess-bench-report",
-            "prowess-console",
             "prowess-engine",
             "prowess-provider",
             "prowess-ranking",

@@ -26,18 +26,21 @@ pub enum ScriptedCommand {
     Note,
     /// Prints that file.
     Recall,
-    /// Keeps a processor busy for 200 ms.
+    /// Keeps a processor busy until 200 ms have passed.
     Burn,
+    /// Counts to 60,000: about 200 ms of processor time, also if the processor is shared.
+    Count,
     /// Writes 16 MB into the container's folder.
     Write,
 }
 
 impl ScriptedCommand {
-    const ALL: [ScriptedCommand; 5] = [
+    const ALL: [ScriptedCommand; 6] = [
         ScriptedCommand::Print,
         ScriptedCommand::Note,
         ScriptedCommand::Recall,
         ScriptedCommand::Burn,
+        ScriptedCommand::Count,
         ScriptedCommand::Write,
     ];
 
@@ -48,6 +51,7 @@ impl ScriptedCommand {
             ScriptedCommand::Note => "note",
             ScriptedCommand::Recall => "recall",
             ScriptedCommand::Burn => "burn",
+            ScriptedCommand::Count => "count",
             ScriptedCommand::Write => "write",
         }
     }
@@ -63,6 +67,9 @@ impl ScriptedCommand {
                 "end=$(( ${EPOCHREALTIME/./} + 200000 )); \
                  while (( ${EPOCHREALTIME/./} < end )); do :; done; echo burnt-$((40 + 4))"
             }
+            ScriptedCommand::Count => {
+                "for ((i = 0; i < 60000; i++)); do :; done; echo counted-$((40 + 6))"
+            }
             ScriptedCommand::Write => {
                 "head -c 16777216 /dev/zero > zeros-$RANDOM && echo written-$((40 + 5))"
             }
@@ -75,6 +82,7 @@ impl ScriptedCommand {
             ScriptedCommand::Print => "printed-42",
             ScriptedCommand::Note | ScriptedCommand::Recall => "kept-43",
             ScriptedCommand::Burn => "burnt-44",
+            ScriptedCommand::Count => "counted-46",
             ScriptedCommand::Write => "written-45",
         }
     }

@@ -59,6 +59,9 @@ pub struct ServerSetup {
     pub wrapper: Vec<OsString>,
     /// Whether the wrapper gives the server a mount namespace of its own.
     pub own_mounts: bool,
+    /// Whether clients need a key; otherwise the server has no master key, and only clients on
+    /// this machine may use it.
+    pub needs_key: bool,
 }
 
 impl ServerSetup {
@@ -75,6 +78,7 @@ impl ServerSetup {
             stderr: Stdio::null(),
             wrapper: Vec::new(),
             own_mounts: false,
+            needs_key: true,
         })
     }
 
@@ -120,9 +124,12 @@ impl BenchServer {
             .arg(setup.path(config::CONFIG_FILE))
             .arg("--data-dir")
             .arg(setup.data_dir())
-            .env("PROWESS_MASTER_KEY", MASTER_KEY)
             .env_remove("PROWESS_STORE_URL")
             .stderr(setup.stderr);
+        match setup.needs_key {
+            true => command.env("PROWESS_MASTER_KEY", MASTER_KEY),
+            false => command.env_remove("PROWESS_MASTER_KEY"),
+        };
         let process = GatewayProcess::start(&mut command, address, START_TIMEOUT)?;
         // The command keeps a copy of the log's write end.
         drop(command);

@@ -33,7 +33,7 @@ pub(crate) async fn measure(
     for (name, command) in [
         ("prints", ScriptedCommand::Print),
         ("changes a file", ScriptedCommand::Note),
-        ("200 ms of processor time", ScriptedCommand::Burn),
+        ("about 200 ms of processor time", ScriptedCommand::Count),
     ] {
         let (mut local, mut away) = (Vec::new(), Vec::new());
         for _ in 0..rounds {

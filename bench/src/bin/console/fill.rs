@@ -1,6 +1,7 @@
-//! A store with skills, runs and usage, made by the public way in.
+//! Fills a store with skills, runs and usage through its interface; only the times of usage are set
+//! in the database itself.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -10,7 +11,9 @@ use prowess_store::{
     UsageRow,
 };
 use serde_json::json;
+use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
 
+const DATABASE_FILE: &str = "prowess.db";
 /// Runs of each skill.
 const RUNS_PER_SKILL: usize = 10;
 /// Uploads at once, and rows of one transaction.
@@ -19,9 +22,8 @@ const BATCH: usize = 200;
 /// Between two runs, so that they spread over a month.
 const STEP: Duration = Duration::from_secs(26);
 
-/// A folder with a store, and one object of each kind.
+/// One object of each kind in a store.
 pub(crate) struct FilledStore {
-    pub(crate) folder: PathBuf,
     pub(crate) skill: String,
     pub(crate) run: String,
 }
@@ -41,11 +43,8 @@ pub(crate) async fn fill(folder: &Path, skills: usize) -> Result<FilledStore> {
     let skill = ids.get(skills / 2).context("no skills")?.clone();
     let run = add_runs(&store, skills * RUNS_PER_SKILL, &ids).await?;
     store.close().await;
-    Ok(FilledStore {
-        folder: folder.to_owned(),
-        skill,
-        run,
-    })
+    spread_usage(folder).await?;
+    Ok(FilledStore { skill, run })
 }
 
 async fn upload(store: Store, number: usize) -> Result<String> {
@@ -88,6 +87,22 @@ async fn add_runs(store: &Store, count: usize, skills: &[String]) -> Result<Stri
         store.record_usage(&usage).await?;
     }
     middle.context("no runs")
+}
+
+/// Usage is stored with the current time. Moves it to the times of its runs, over a month.
+async fn spread_usage(folder: &Path) -> Result<()> {
+    let url = format!("sqlite://{}", folder.join(DATABASE_FILE).display());
+    let mut connection = SqliteConnection::connect(&url).await?;
+    for table in ["usage", "skill_costs"] {
+        // Rows are numbered in the order in which they were written.
+        let step = STEP.as_micros();
+        let sql = format!("UPDATE {table} SET created_at = created_at - rowid * {step}");
+        sqlx::query(AssertSqlSafe(sql))
+            .execute(&mut connection)
+            .await?;
+    }
+    connection.close().await?;
+    Ok(())
 }
 
 fn sample_run(number: usize, skill: &str, name: &str) -> Result<NewRun> {

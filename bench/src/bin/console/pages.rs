@@ -1,16 +1,15 @@
 //! The console of a store, and its pages.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use axum::body::Body;
-use axum::http::Request;
-use http_body_util::BodyExt as _;
-use prowess_server::{App, HttpService, ServerSettings};
-use prowess_store::{Store, StoreConfig};
-use tower::ServiceExt as _;
+use prowess_bench::gateway::request::BenchRequest;
+use prowess_bench::server::{BenchServer, ServerSetup};
 
 use super::fill::FilledStore;
+
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Each page: its name in the table, and its address. `{skill}` and `{run}` stand for ids.
 pub(crate) const PAGES: [(&str, &str); 17] = [
@@ -35,19 +34,18 @@ pub(crate) const PAGES: [(&str, &str); 17] = [
 
 /// A console that is measured.
 pub(crate) struct ServedConsole {
-    service: HttpService,
+    server: BenchServer,
     filled: FilledStore,
 }
 
 impl ServedConsole {
-    pub(crate) async fn open(filled: FilledStore) -> Result<ServedConsole> {
-        let store = Store::open(&StoreConfig::local(&filled.folder)).await?;
-        let app = App::new(store, ServerSettings::default());
-        let pages = prowess_console::router(&app);
-        Ok(ServedConsole {
-            service: app.service_with_pages(Some(pages)),
-            filled,
-        })
+    /// Starts a server on a store that was filled in the folder of its data.
+    pub(crate) async fn open(setup: ServerSetup, filled: FilledStore) -> Result<ServedConsole> {
+        // No page sends anything to a model.
+        let model = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
+        let server = BenchServer::start(setup, model)?;
+        server.sandbox_level().await?;
+        Ok(ServedConsole { server, filled })
     }
 
     /// Opens a page to its last byte, and returns how long that took.
@@ -55,16 +53,14 @@ impl ServedConsole {
         let path = path
             .replace("{skill}", &self.filled.skill)
             .replace("{run}", &self.filled.run);
-        let request = Request::get(&path)
-            .header("host", "127.0.0.1")
-            .header("accept", "text/html")
-            .header("accept-encoding", "gzip")
-            .body(Body::empty())?;
+        let request = BenchRequest::new("GET", &path, "")
+            .with_header("accept", "text/html")
+            .with_header("accept-encoding", "gzip");
+        let endpoint = self.server.endpoint(Ipv4Addr::LOCALHOST);
         let start = Instant::now();
-        let response = self.service.clone().oneshot(request).await?;
-        let status = response.status();
-        response.into_body().collect().await?;
-        ensure!(status.is_success(), "{path}: {status}");
-        Ok(start.elapsed())
+        let response = request.send(&endpoint, TIMEOUT).await?;
+        let taken = start.elapsed();
+        ensure!(response.status == 200, "{path}: {}", response.status);
+        Ok(taken)
     }
 }

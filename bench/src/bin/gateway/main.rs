@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `against` | the comparison with other binaries of Prowess |
 //! | `costs` | what was measured |
+//! | `rounds` | measuring a workload, round by round |
 //! | `tables` | what is shown of the measurements |
 //! | `workload` | what clients send |
 
@@ -15,16 +16,16 @@
 
 mod against;
 mod costs;
+mod rounds;
 mod tables;
 mod workload;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use prowess_bench::binaries::{NamedBinary, other_binaries, own_binary};
-use prowess_bench::gateway::client::{self, LoadResult, ModelRequest};
+use prowess_bench::gateway::client::{self, ModelRequest};
 use prowess_bench::gateway::model::MockModel;
 use prowess_bench::gateway::rivals::{
     self, PASS_MODEL, RequestLog, RunningGateway, TRANSLATE_MODEL,
@@ -32,20 +33,14 @@ use prowess_bench::gateway::rivals::{
 use prowess_bench::median;
 use prowess_bench_report::Report;
 
-use costs::{MemoryUse, ProxyCost, ReadyTime, TranslationCost, WorkloadCosts};
+use costs::{MemoryUse, ReadyTime, TranslationCost, WorkloadCosts};
+use rounds::{WorkloadRounds, is_slow, round};
 use workload::{Workload, works, works_with_request_logs};
 
 const ROUNDS: usize = 9;
-/// Asked before anything is counted.
-const WARM_UP: usize = 20;
+/// Rounds until all gateways but LiteLLM, which starts slowly, are started again.
+const ROUNDS_PER_START: usize = 3;
 const OPEN_STREAMS: usize = 2_000;
-
-/// The cost of one workload for one gateway, round by round.
-#[derive(Default)]
-struct Cost {
-    cpu: Vec<Duration>,
-    p50: Vec<Duration>,
-}
 
 fn main() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -60,26 +55,30 @@ async fn run(rounds: usize) -> Result<()> {
         .into_iter()
         .chain(other_binaries()?)
         .collect();
-    let mut rivals = start_all(&binaries, &model, RequestLog::Off)?;
-    if let Some(environment) = std::env::var_os("PROWESS_BENCH_LITELLM") {
-        rivals.push(rivals::litellm(
-            &PathBuf::from(environment),
-            model.address(),
-        )?);
-    } else {
+    let litellm = std::env::var_os("PROWESS_BENCH_LITELLM").map(PathBuf::from);
+    let litellm = litellm.map(|environment| rivals::litellm(&environment, model.address()));
+    let litellm = litellm.transpose()?;
+    let litellm_idle = litellm.as_ref().map(|it| it.process.memory()).transpose()?;
+    if litellm.is_none() {
         println!("LiteLLM is not measured; use `--with-litellm` to include it.\n");
     }
-    let idle = memories(&rivals)?;
+    let start = |log| start_all(&binaries, &model, log);
     let mut costs = Vec::new();
-    for workload in works(PASS_MODEL) {
-        costs.push(compare(&workload, &model, &rivals, rounds).await?);
-    }
-    costs.extend(with_request_logs(&binaries, &model, rounds).await?);
+    let works = works(PASS_MODEL);
+    let off = || start(RequestLog::Off);
+    costs.extend(compare(&works, &model, off, litellm.as_ref(), rounds).await?);
+    let works = works_with_request_logs(PASS_MODEL);
+    let on = || start(RequestLog::On);
+    costs.extend(compare(&works, &model, on, None, rounds).await?);
+    let mut rivals = start(RequestLog::Off)?;
+    let mut idle = memories(&rivals)?;
+    rivals.extend(litellm);
+    idle.extend(litellm_idle);
     let mut report = Report::default();
     println!("{}", report.add(tables::pass_through(&costs)));
     println!("{}", report.add(tables::cpu(&costs)));
     println!("{}", report.add(tables::added(&costs)));
-    let translation = translation(&binaries, &rivals, rounds).await?;
+    let translation = translation(&binaries, || start(RequestLog::Off), rounds).await?;
     println!("{}", report.add(tables::translation(&translation)));
     let memory = memory(&model, &rivals, &idle).await?;
     let ready = ready(&binaries, &model, rounds)?;
@@ -105,125 +104,68 @@ fn start_all(
     Ok(all)
 }
 
-/// The same requests with a request log in a file, the default of both.
-async fn with_request_logs(
-    binaries: &[NamedBinary],
+/// Every rival's processor time, and what it adds to the time of a client that talks to
+/// the model itself. `start` starts the rivals again every few rounds: processor times of two
+/// processes of one binary differ by up to a tenth, and stay different until they end.
+async fn compare(
+    works: &[Workload],
     model: &MockModel,
+    start: impl Fn() -> Result<Vec<RunningGateway>>,
+    slow: Option<&RunningGateway>,
     rounds: usize,
 ) -> Result<Vec<WorkloadCosts>> {
-    let logging = start_all(binaries, model, RequestLog::On)?;
-    let mut costs = Vec::new();
-    for workload in works_with_request_logs(PASS_MODEL) {
-        costs.push(compare(&workload, model, &logging, rounds).await?);
-    }
-    Ok(costs)
-}
-
-/// Every rival's processor time, and what it adds to the time of a client that talks to
-/// the model itself.
-async fn compare(
-    workload: &Workload,
-    model: &MockModel,
-    rivals: &[RunningGateway],
-    rounds: usize,
-) -> Result<WorkloadCosts> {
-    let mut direct = Vec::new();
-    let mut costs: Vec<Cost> = rivals.iter().map(|_| Cost::default()).collect();
-    for _ in 0..rounds {
-        let (p50, _) = round(workload, model.address(), workload.each, || {
-            Ok(Duration::ZERO)
-        })
-        .await?;
-        direct.push(p50);
-        for (rival, cost) in rivals.iter().zip(&mut costs) {
-            let each = if is_slow(rival) {
-                workload.each.div_ceil(100)
-            } else {
-                workload.each
-            };
-            let address = rival.process.address();
-            let (p50, cpu) = round(workload, address, each, || rival.process.cpu()).await?;
-            cost.p50.push(p50);
-            cost.cpu.push(cpu);
+    let mut all: Vec<WorkloadRounds> = works.iter().map(|_| WorkloadRounds::default()).collect();
+    let mut done = 0;
+    while done < rounds {
+        let some = ROUNDS_PER_START.min(rounds - done);
+        let started = start()?;
+        let rivals: Vec<&RunningGateway> = started.iter().chain(slow).collect();
+        for (workload, measured) in works.iter().zip(&mut all) {
+            measured.add(workload, model, &rivals, some).await?;
         }
+        done += some;
     }
-    let direct = median(&direct).unwrap_or_default();
-    let costs = rivals.iter().zip(&costs).map(|(rival, cost)| ProxyCost {
-        name: rival.name.clone(),
-        cpu: median(&cost.cpu).unwrap_or_default(),
-        added: median(&cost.p50).unwrap_or_default().saturating_sub(direct),
-    });
-    Ok(WorkloadCosts {
-        what: workload.what,
-        direct,
-        costs: costs.collect(),
-    })
-}
-
-fn is_slow(rival: &RunningGateway) -> bool {
-    rival.name == "LiteLLM"
-}
-
-/// One round: the median time of an answer, and the processor time per request or event.
-async fn round(
-    workload: &Workload,
-    address: SocketAddr,
-    each: usize,
-    cpu: impl Fn() -> Result<Duration>,
-) -> Result<(Duration, Duration)> {
-    let clients = client::connect(address, workload.clients).await?;
-    let warm = if workload.per_event { 1 } else { WARM_UP };
-    let warming = if workload.per_event {
-        ModelRequest::small(PASS_MODEL)
-    } else {
-        workload.request.clone()
-    };
-    let (clients, _) = client::send_concurrently(clients, &warming, warm).await?;
-    let before = cpu()?;
-    let (_, volley) = client::send_concurrently(clients, &workload.request, each).await?;
-    let spent = cpu()?.saturating_sub(before);
-    let counted = counted(workload, &volley)?;
-    let p50 = median(&volley.times).context("nothing was asked")?;
-    Ok((p50, spent / counted))
-}
-
-fn counted(workload: &Workload, volley: &LoadResult) -> Result<u32> {
-    let requests = volley.times.len() as u64;
-    let events = volley.got.events;
-    ensure!(!workload.per_event || events > requests, "no events came");
-    Ok(u32::try_from(if workload.per_event {
-        events
-    } else {
-        requests
-    })?)
+    let costs = works.iter().zip(&all);
+    Ok(costs.map(|(workload, all)| all.costs(workload)).collect())
 }
 
 /// Messages in and Chat out, compared with the pass-through of the same binary.
 async fn translation(
     binaries: &[NamedBinary],
-    rivals: &[RunningGateway],
+    start: impl Fn() -> Result<Vec<RunningGateway>>,
     rounds: usize,
 ) -> Result<Vec<TranslationCost>> {
-    let is_prowess = |rival: &&RunningGateway| binaries.iter().any(|it| it.name == rival.name);
-    let gateways: Vec<&RunningGateway> = rivals.iter().filter(is_prowess).collect();
-    let mut costs = Vec::new();
-    for (workload, translated) in works(PASS_MODEL).into_iter().zip(works(TRANSLATE_MODEL)) {
-        let mut times = vec![(Vec::new(), Vec::new()); gateways.len()];
-        for _ in 0..rounds {
-            for (gateway, (passed, other)) in gateways.iter().zip(&mut times) {
-                let process = &gateway.process;
-                for (workload, cpu) in [(&workload, passed), (&translated, other)] {
-                    let address = process.address();
-                    let round = round(workload, address, workload.each, || process.cpu());
-                    cpu.push(round.await?.1);
+    let pairs = works(PASS_MODEL).into_iter().zip(works(TRANSLATE_MODEL));
+    let pairs: Vec<_> = pairs.collect();
+    // Of each pair and each binary, processor times of the one and of the other.
+    let mut times = vec![vec![(Vec::new(), Vec::new()); binaries.len()]; pairs.len()];
+    let mut done = 0;
+    while done < rounds {
+        let some = ROUNDS_PER_START.min(rounds - done);
+        let started = start()?;
+        // The first is nginx.
+        let gateways = started.get(1..).unwrap_or_default();
+        for ((passed, translated), times) in pairs.iter().zip(&mut times) {
+            for _ in 0..some {
+                for (gateway, (own, other)) in gateways.iter().zip(times.iter_mut()) {
+                    let process = &gateway.process;
+                    for (workload, cpu) in [(passed, own), (translated, other)] {
+                        let address = process.address();
+                        let round = round(workload, address, workload.each, || process.cpu());
+                        cpu.push(round.await?.1);
+                    }
                 }
             }
         }
-        for (gateway, (passed, other)) in gateways.iter().zip(&times) {
+        done += some;
+    }
+    let mut costs = Vec::new();
+    for ((workload, _), times) in pairs.iter().zip(&times) {
+        for (binary, (own, other)) in binaries.iter().zip(times) {
             costs.push(TranslationCost {
                 what: workload.what,
-                name: gateway.name.clone(),
-                passed: median(passed).unwrap_or_default(),
+                name: binary.name.clone(),
+                passed: median(own).unwrap_or_default(),
                 translated: median(other).unwrap_or_default(),
             });
         }
