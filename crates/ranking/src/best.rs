@@ -1,8 +1,6 @@
 //! The best documents of a ranking, and their reciprocal ranks. It must not know what the
 //! scores mean.
 
-use std::cmp::Ordering;
-
 /// How little the first ranks differ.
 const RANK_OFFSET: f64 = 10.0;
 
@@ -25,10 +23,11 @@ pub(crate) struct BestDocuments {
 }
 
 impl BestDocuments {
-    pub(crate) fn new(depth: usize) -> Self {
+    /// The best of at most so many documents.
+    pub(crate) fn new(depth: usize, documents: usize) -> Self {
         Self {
             depth,
-            kept: Vec::new(),
+            kept: Vec::with_capacity(depth.saturating_mul(2).min(documents)),
             threshold: 0.0,
         }
     }
@@ -58,7 +57,7 @@ impl BestDocuments {
     /// scores share a rank.
     pub(crate) fn into_reciprocal_ranks(mut self, weight: f64) -> Vec<ScoredDocument> {
         cut_to_best(&mut self.kept, self.depth);
-        self.kept.sort_unstable_by(compare);
+        self.kept.sort_unstable_by_key(order);
         let mut rank = 0;
         let mut previous = f64::INFINITY;
         for (place, scored) in self.kept.iter_mut().enumerate() {
@@ -75,22 +74,23 @@ impl BestDocuments {
 /// The best documents first; among equals, the lowest number first.
 pub(crate) fn sort_best(mut documents: Vec<ScoredDocument>, limit: usize) -> Vec<ScoredDocument> {
     cut_to_best(&mut documents, limit);
-    documents.sort_unstable_by(compare);
+    documents.sort_unstable_by_key(order);
     documents
 }
 
 /// Drops all but the best, which are in no order.
 fn cut_to_best(documents: &mut Vec<ScoredDocument>, limit: usize) {
     if documents.len() > limit {
-        documents.select_nth_unstable_by(limit, compare);
+        documents.select_nth_unstable_by_key(limit, order);
         documents.truncate(limit);
     }
 }
 
-fn compare(a: &ScoredDocument, b: &ScoredDocument) -> Ordering {
-    b.score
-        .total_cmp(&a.score)
-        .then(a.document.cmp(&b.document))
+/// A sort key: the best document has the lowest. The bits of numbers that are not negative are in
+/// the order of the numbers. One integer is compared faster than a score and then a document.
+#[inline]
+fn order(scored: &ScoredDocument) -> u128 {
+    u128::from(!scored.score.to_bits()) << 32 | u128::from(scored.document)
 }
 
 #[cfg(test)]
@@ -103,7 +103,7 @@ mod tests {
         fn the_best_are_those_of_all_sorted(
             scores in prop::collection::vec(0..30u8, 0..200), depth in 1..40usize
         ) {
-            let mut best = BestDocuments::new(depth);
+            let mut best = BestDocuments::new(depth, scores.len());
             for (document, score) in (0..).zip(&scores) {
                 best.add(document, f64::from(*score));
             }

@@ -17,24 +17,26 @@ const WHOLE_SATURATION: f64 = 0.4;
 /// How soon further occurrences in name and description stop counting.
 const SUMMARY_SATURATION: f64 = 2.4;
 
-/// Weighted and saturated counts of one term in one skill, from 0 to 1.
+/// Weighted and saturated counts of one term in one skill, from 0 to 1. An index may keep them
+/// for millions of postings, so they are narrower than the sums of scores.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct TermCounts {
+pub struct WeighedCounts {
     /// In all fields.
-    pub(crate) whole: f64,
-    /// In name and description.
-    pub(crate) summary: f64,
+    pub whole: f32,
+    /// In name and description; 0 if and only if neither has the term.
+    pub summary: f32,
 }
 
 /// Counts weighted by field and length.
-#[derive(Debug, Clone)]
-pub(crate) struct FieldNorms {
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FieldNorms {
     documents: f64,
     averages: [f64; 4],
 }
 
 impl FieldNorms {
-    pub(crate) fn new(corpus: &CorpusStats) -> Self {
+    /// For the skills that are ranked.
+    pub fn new(corpus: &CorpusStats) -> Self {
         Self {
             documents: corpus.documents() as f64,
             averages: corpus.average_lengths(),
@@ -46,7 +48,7 @@ impl FieldNorms {
     /// There is no branch: a processor weighs several fields and postings at once, and a field
     /// without the term gives exactly 0.
     #[inline]
-    pub(crate) fn weigh(&self, counts: FieldCounts, lengths: FieldCounts) -> TermCounts {
+    pub fn weigh(&self, counts: FieldCounts, lengths: FieldCounts) -> WeighedCounts {
         let (counts, lengths) = (counts.numbers(), lengths.numbers());
         let mut weighed = [0.0; 4];
         let rows = counts.iter().zip(&lengths).zip(&self.averages);
@@ -59,10 +61,15 @@ impl FieldNorms {
         }
         let [name, description, headings, body] = weighed;
         let summary = name + description;
-        TermCounts {
-            whole: saturate(summary + headings + body, WHOLE_SATURATION),
-            summary: saturate(summary, SUMMARY_SATURATION),
+        WeighedCounts {
+            whole: saturate(summary + headings + body, WHOLE_SATURATION) as f32,
+            summary: saturate(summary, SUMMARY_SATURATION) as f32,
         }
+    }
+
+    /// Whether both weigh any counts alike: what was weighed by one is right for the other.
+    pub fn weighs_like(&self, other: &Self) -> bool {
+        self.averages == other.averages
     }
 
     /// The weight of a term that so many skills have.
@@ -82,8 +89,9 @@ fn saturate(weighed: f64, saturation: f64) -> f64 {
 mod tests {
     use super::*;
 
-    fn assert_near(found: f64, expected: f64) {
-        assert!((found - expected).abs() < 1e-9, "{found} {expected}");
+    fn assert_near(found: impl Into<f64>, expected: f64) {
+        let found = found.into();
+        assert!((found - expected).abs() < 1e-7, "{found} {expected}");
     }
 
     #[test]
@@ -103,6 +111,20 @@ mod tests {
         let counts = norms.weigh(FieldCounts::new([0, 1, 0, 1]), lengths);
         assert_near(counts.whole, (3.0 + 0.9 / 0.85) / (3.4 + 0.9 / 0.85));
         assert_near(counts.summary, 3.0 / 5.4);
+    }
+
+    #[test]
+    fn what_was_weighed_is_right_as_long_as_the_mean_lengths_are_the_same() {
+        let norms = FieldNorms::new(&CorpusStats::new(2, [6, 20, 0, 400]));
+        let doubled = FieldNorms::new(&CorpusStats::new(4, [12, 40, 0, 800]));
+        let longer = FieldNorms::new(&CorpusStats::new(2, [6, 20, 0, 401]));
+        assert!(norms.weighs_like(&doubled) && !norms.weighs_like(&longer));
+        // The least that can be: it still counts.
+        let least = norms.weigh(
+            FieldCounts::new([0, 1, 0, 0]),
+            FieldCounts::new([u16::MAX; 4]),
+        );
+        assert!(least.summary > 0.0 && least.whole > 0.0, "{least:?}");
     }
 
     #[test]

@@ -55,6 +55,7 @@ mod triggers;
 mod varint;
 
 pub use best::ScoredDocument;
+pub use bm25f::{FieldNorms, WeighedCounts};
 pub use corpus::CorpusStats;
 pub use encoding::{InvalidTerms, each_encoded_term, each_selected_term};
 pub use explanation::{Explainer, MatchedWord};
@@ -68,7 +69,7 @@ pub use posting_lists::PostingLists;
 pub use query::{QueryTerm, SkillQuery};
 pub use rank::rank;
 pub use rank_with_words::rank_with_words;
-pub use scorer::{Posting, Scorer};
+pub use scorer::{DocumentFrequency, Posting, Scorer};
 pub use skill_terms::{SkillTerms, SkillText};
 pub use triggers::MAX_TRIGGERS;
 pub use varint::{read_varint, write_varint};

@@ -5,11 +5,12 @@
 //! they are made for it. A skill most of whose name is in the query counts more in both, and one
 //! with a declared trigger in it most of all.
 //!
-//! An index gives the postings of one term after the other; a few numbers per skill are
-//! stored, so memory does not depend on the number of postings.
+//! An index gives the postings of one term after the other, either as they are or in lists that it
+//! has weighed before; a few numbers per skill are stored, so memory does not depend on the number
+//! of postings.
 
 use crate::best::{BestDocuments, ScoredDocument, sort_best};
-use crate::bm25f::{FieldNorms, TermCounts};
+use crate::bm25f::{FieldNorms, WeighedCounts};
 use crate::corpus::CorpusStats;
 use crate::field::{Field, FieldCounts};
 use crate::pairs::is_pair;
@@ -36,42 +37,66 @@ pub struct Posting {
     pub lengths: FieldCounts,
 }
 
+/// How many skills have a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DocumentFrequency {
+    /// In any field.
+    pub whole: u64,
+    /// In name or description.
+    pub summary: u64,
+}
+
+impl DocumentFrequency {
+    /// Counts a skill that has the term.
+    pub fn add(&mut self, counts: FieldCounts) {
+        let in_summary = counts.get(Field::Name) > 0 || counts.get(Field::Description) > 0;
+        self.whole += 1;
+        self.summary += u64::from(in_summary);
+    }
+}
+
 /// What is summed up for one skill.
 #[derive(Debug, Clone, Copy, Default)]
 struct ScoreSums {
     whole: f64,
     summary: f64,
-    /// The rarities of the query's terms that its name has.
-    name: f64,
-    /// How many of them there are, and words of the name.
-    name_terms: u16,
-    name_words: u16,
 }
 
-impl ScoreSums {
-    fn name_bonus(&self) -> f64 {
-        if self.name_terms == 0 {
+/// What is summed up for the name of one skill. Few postings are of names, so it is apart from
+/// what all of them add to.
+#[derive(Debug, Clone, Copy, Default)]
+struct NameSums {
+    /// The rarities of the query's terms that its name has.
+    rarities: f64,
+    /// How many of them there are, and words of the name.
+    terms: u16,
+    words: u16,
+}
+
+impl NameSums {
+    fn bonus(&self) -> f64 {
+        if self.terms == 0 {
             return 0.0;
         }
-        let part = f64::from(self.name_terms) / f64::from(self.name_words.max(1));
-        NAME_SHARE * part.min(1.0) * self.name
-    }
-
-    /// The scores by all fields, and by name and description.
-    fn scores(&self) -> (f64, f64) {
-        let bonus = self.name_bonus();
-        let by_summary = self.summary + bonus;
-        (self.whole + bonus + SUMMARY_SHARE * by_summary, by_summary)
+        let part = f64::from(self.terms) / f64::from(self.words.max(1));
+        NAME_SHARE * part.min(1.0) * self.rarities
     }
 }
 
-/// A posting of the current term.
-#[derive(Debug, Clone, Copy)]
-struct WeighedPosting {
-    document: u32,
-    in_name: bool,
-    name_words: u16,
-    counts: TermCounts,
+/// The scores by all fields, and by name and description.
+fn scores(sums: &ScoreSums, name: &NameSums) -> (f64, f64) {
+    let bonus = name.bonus();
+    let by_summary = sums.summary + bonus;
+    (sums.whole + bonus + SUMMARY_SHARE * by_summary, by_summary)
+}
+
+/// How much the postings of the current term count.
+#[derive(Debug, Clone, Copy, Default)]
+struct TermWeights {
+    whole: f64,
+    summary: f64,
+    /// `None` if the term is no word of its own: names do not count then.
+    name: Option<f64>,
 }
 
 /// The scores of all skills for a query.
@@ -80,10 +105,10 @@ pub struct Scorer<'a> {
     query: &'a SkillQuery,
     norms: FieldNorms,
     sums: Vec<ScoreSums>,
+    names: Vec<NameSums>,
     /// For each term of the query, its weight by its rarity in all fields.
     weights: Vec<f64>,
-    /// The postings of the current term.
-    current: Vec<WeighedPosting>,
+    current: TermWeights,
 }
 
 impl<'a> Scorer<'a> {
@@ -93,61 +118,82 @@ impl<'a> Scorer<'a> {
             query,
             norms: FieldNorms::new(corpus),
             sums: vec![ScoreSums::default(); slots],
+            names: vec![NameSums::default(); slots],
             weights: vec![0.0; query.terms().len()],
-            current: Vec::new(),
+            current: TermWeights::default(),
         }
     }
 
     /// Adds all postings of a term: one per document, in any order. Terms must be added in
     /// the order of the query, each once: sums of floating-point numbers depend on it.
     pub fn add_term(&mut self, term: usize, postings: impl Iterator<Item = Posting>) {
-        self.current.clear();
-        postings.for_each(|posting| self.push(posting));
-        self.finish_term(term);
+        let postings: Vec<Posting> = postings.collect();
+        let mut having = DocumentFrequency::default();
+        postings.iter().for_each(|own| having.add(own.counts));
+        self.begin_term(term, having);
+        postings.iter().for_each(|own| self.add_posting(own));
     }
 
-    /// Adds a posting of the term that [`finish_term`](Self::finish_term) is called with next.
-    #[inline]
-    pub fn push(&mut self, posting: Posting) {
-        self.current.push(WeighedPosting {
-            document: posting.document,
-            in_name: posting.counts.get(Field::Name) > 0,
-            name_words: posting.lengths.get(Field::Name),
-            counts: self.norms.weigh(posting.counts, posting.lengths),
-        });
-    }
-
-    /// Ends a term all of whose postings were pushed. As of [`add_term`](Self::add_term), the
-    /// order of terms is that of the query.
-    pub fn finish_term(&mut self, term: usize) {
+    /// Begins a term that so many documents have. All its postings follow; as of
+    /// [`add_term`](Self::add_term), the order of terms is that of the query.
+    pub fn begin_term(&mut self, term: usize, having: DocumentFrequency) {
         let Some(query_term) = self.query.terms().get(term) else {
-            self.current.clear();
+            self.current = TermWeights::default();
             return;
         };
-        // Most phrases of a query are no trigger of any skill.
-        if self.current.is_empty() {
-            return;
-        }
-        let in_summary = self.current.iter();
-        let in_summary = in_summary.filter(|posting| posting.counts.summary > 0.0);
-        let summary_rarity = self.norms.rarity(in_summary.count() as u64);
-        let summary_weight = query_term.weight * summary_rarity;
-        let whole_weight = query_term.weight * self.norms.rarity(self.current.len() as u64);
         let is_word = !is_pair(&query_term.term) && !is_trigger(&query_term.term);
+        let summary_rarity = self.norms.rarity(having.summary);
+        self.current = TermWeights {
+            whole: query_term.weight * self.norms.rarity(having.whole),
+            summary: query_term.weight * summary_rarity,
+            name: is_word.then_some(summary_rarity),
+        };
         if let Some(weight) = self.weights.get_mut(term) {
-            *weight = whole_weight;
+            *weight = self.current.whole;
         }
-        for posting in self.current.drain(..) {
-            let Some(sums) = self.sums.get_mut(posting.document as usize) else {
-                continue;
-            };
-            sums.whole += whole_weight * posting.counts.whole;
-            sums.summary += summary_weight * posting.counts.summary;
-            if is_word && posting.in_name {
-                sums.name += summary_rarity;
-                sums.name_terms = sums.name_terms.saturating_add(1);
-                sums.name_words = posting.name_words;
+    }
+
+    /// Adds postings of the current term, weighed by the norms of the same skills. A place is the
+    /// distance of a document from `first`; `counts` has one element for each. What the names add
+    /// is for [`add_name`](Self::add_name).
+    pub fn add_list(&mut self, first: u32, places: &[u32], counts: &[WeighedCounts]) {
+        let TermWeights { whole, summary, .. } = self.current;
+        let sums = self.sums.get_mut(first as usize..).unwrap_or_default();
+        for (place, counts) in places.iter().zip(counts) {
+            if let Some(sums) = sums.get_mut(*place as usize) {
+                sums.whole += whole * f64::from(counts.whole);
+                sums.summary += summary * f64::from(counts.summary);
             }
+        }
+    }
+
+    /// Adds that the name of a document, which has so many words, has the current term.
+    pub fn add_name(&mut self, document: u32, words: u16) {
+        if let Some(rarity) = self.current.name
+            && let Some(sums) = self.names.get_mut(document as usize)
+        {
+            sums.rarities += rarity;
+            sums.terms = sums.terms.saturating_add(1);
+            sums.words = words;
+        }
+    }
+
+    /// Adds a posting of the current term, with its name.
+    pub fn add_posting(&mut self, posting: &Posting) {
+        let counts = self.norms.weigh(posting.counts, posting.lengths);
+        self.add_list(posting.document, &[0], &[counts]);
+        if posting.counts.get(Field::Name) > 0 {
+            self.add_name(posting.document, posting.lengths.get(Field::Name));
+        }
+    }
+
+    /// Takes back all that was added for a document, so that it is not found.
+    pub fn forget(&mut self, document: u32) {
+        if let Some(sums) = self.sums.get_mut(document as usize) {
+            *sums = ScoreSums::default();
+        }
+        if let Some(sums) = self.names.get_mut(document as usize) {
+            *sums = NameSums::default();
         }
     }
 
@@ -155,12 +201,15 @@ impl<'a> Scorer<'a> {
     /// equals, the lowest number first.
     pub fn top(&self, limit: usize) -> Vec<ScoredDocument> {
         let depth = FUSED_DEPTH.max(limit);
-        let mut by_whole = BestDocuments::new(depth);
-        let mut by_summary = BestDocuments::new(depth);
-        for (document, sums) in (0..).zip(&self.sums) {
-            let (whole, summary) = sums.scores();
-            by_whole.add(document, whole);
-            by_summary.add(document, summary);
+        let mut by_whole = BestDocuments::new(depth, self.sums.len());
+        let mut by_summary = BestDocuments::new(depth, self.sums.len());
+        for (document, (sums, name)) in (0..).zip(self.sums.iter().zip(&self.names)) {
+            // Every posting adds to it.
+            if sums.whole > 0.0 {
+                let (whole, summary) = scores(sums, name);
+                by_whole.add(document, whole);
+                by_summary.add(document, summary);
+            }
         }
         let mut fused = by_whole.into_reciprocal_ranks(1.0);
         // For each document, the place after its own in `fused`; 0 if it is not there.
@@ -184,7 +233,7 @@ impl<'a> Scorer<'a> {
     /// How much a posting adds to its document's score by all fields.
     pub(crate) fn contribution(&self, term: usize, posting: &Posting) -> f64 {
         let weight = self.weights.get(term).copied().unwrap_or_default();
-        weight * self.norms.weigh(posting.counts, posting.lengths).whole
+        weight * f64::from(self.norms.weigh(posting.counts, posting.lengths).whole)
     }
 
     pub(crate) fn query(&self) -> &'a SkillQuery {

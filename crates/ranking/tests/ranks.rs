@@ -6,8 +6,8 @@
 )]
 
 use prowess_ranking::{
-    CorpusStats, Explainer, Field, Posting, ScoredDocument, Scorer, SkillQuery, SkillTerms,
-    SkillText, rank,
+    CorpusStats, DocumentFrequency, Explainer, Field, FieldNorms, Posting, ScoredDocument, Scorer,
+    SkillQuery, SkillTerms, SkillText, rank,
 };
 
 const SKILLS: &[(&str, &str, &str)] = &[
@@ -283,6 +283,62 @@ fn the_terms_of_the_query_are_enough() {
         .map(|skill| SkillTerms::for_query(&text(skill), &query))
         .collect();
     assert_eq!(rank(&query, &some, 9), rank(&query, &all_terms(), 9));
+}
+
+/// As an index does it that keeps its lists: in two parts, the second of which has a skill that was
+/// deleted.
+#[test]
+fn lists_that_were_weighed_before_give_the_same_scores() {
+    let skills = all_terms();
+    let (first, second) = skills.split_at(9);
+    let mut corpus = CorpusStats::default();
+    skills.iter().for_each(|skill| corpus.add(skill.lengths()));
+    let norms = FieldNorms::new(&corpus);
+    let deleted = SkillTerms::new(&SkillText {
+        name: "pdf forms",
+        description: "Fills forms and merges PDF files.",
+        ..SkillText::default()
+    });
+    let second: Vec<_> = [&deleted].into_iter().chain(second).collect();
+    let first: Vec<_> = first.iter().collect();
+    for query in [
+        "fill in the PDF forms",
+        "review code, then merge",
+        "C# forms",
+    ] {
+        let query = SkillQuery::parse(query);
+        let mut scorer = Scorer::new(&query, &corpus, skills.len() + 1);
+        for (number, term) in query.terms().iter().enumerate() {
+            let mut having = DocumentFrequency::default();
+            let live = skills.iter().filter_map(|skill| skill.get(&term.term));
+            live.for_each(|counts| having.add(counts));
+            scorer.begin_term(number, having);
+            for (start, part) in [(0, &first), (9, &second)] {
+                let (mut places, mut counts) = (Vec::new(), Vec::new());
+                for (place, skill) in (0..).zip(part) {
+                    let Some(own) = skill.get(&term.term) else {
+                        continue;
+                    };
+                    places.push(place);
+                    counts.push(norms.weigh(own, skill.lengths()));
+                    if own.get(Field::Name) > 0 {
+                        scorer.add_name(start + place, skill.lengths().get(Field::Name));
+                    }
+                }
+                scorer.add_list(start, &places, &counts);
+            }
+        }
+        scorer.forget(9);
+        let found: Vec<_> = scorer
+            .top(9)
+            .into_iter()
+            .map(|found| (found.document - u32::from(found.document > 9), found.score))
+            .collect();
+        let expected = rank(&query, &skills, 9).into_iter();
+        let expected: Vec<_> = expected.map(|own| (own.document, own.score)).collect();
+        assert!(!expected.is_empty());
+        assert_eq!(found, expected);
+    }
 }
 
 #[test]

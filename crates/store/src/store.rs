@@ -21,7 +21,7 @@ use crate::lost_database::EarlierContent;
 use crate::quota::StorageLimits;
 use crate::readiness::ReadinessCache;
 use crate::resolve::ResolveCache;
-use crate::skill_index::{BlockCache, MergeQueue, PageCache, RecentCache};
+use crate::skill_index::{BlockCache, MergeQueue, PageCache, RecentCache, TermCache};
 use crate::skill_vectors::VectorCache;
 use crate::skills::RoutedCache;
 
@@ -37,6 +37,7 @@ struct StoreInner {
     block_cache: BlockCache,
     page_cache: PageCache,
     recent_cache: RecentCache,
+    term_cache: TermCache,
     routed_cache: RoutedCache,
     merge_queue: MergeQueue,
     vector_cache: VectorCache,
@@ -76,6 +77,7 @@ impl Store {
             block_cache: BlockCache::default(),
             page_cache: PageCache::default(),
             recent_cache: RecentCache::default(),
+            term_cache: TermCache::default(),
             routed_cache: RoutedCache::default(),
             merge_queue: MergeQueue::default(),
             vector_cache: VectorCache::default(),
@@ -148,6 +150,10 @@ impl Store {
 
     pub(crate) fn recent_cache(&self) -> &RecentCache {
         &self.0.recent_cache
+    }
+
+    pub(crate) fn term_cache(&self) -> &TermCache {
+        &self.0.term_cache
     }
 
     pub(crate) fn routed_cache(&self) -> &RoutedCache {

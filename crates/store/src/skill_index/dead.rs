@@ -34,7 +34,8 @@ impl DeadSet {
 
     /// The dead places, in order.
     pub(super) fn places(&self) -> impl Iterator<Item = u32> {
-        let bytes = self.0.iter().enumerate();
+        // Most documents are live.
+        let bytes = self.0.iter().enumerate().filter(|(_, byte)| **byte != 0);
         bytes.flat_map(|(at, byte)| {
             let first = u32::try_from(at * 8).unwrap_or(u32::MAX);
             (0..8)

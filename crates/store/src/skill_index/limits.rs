@@ -21,17 +21,30 @@ pub(super) const PAGE_BITS: u32 = 20;
 pub(super) const BLOCK_BITS: u32 = 42;
 /// Pages that are inserted by one statement.
 pub(super) const PAGE_ROWS: usize = 64;
-/// Pages that a query reads at most. A query that needs more goes without its most frequent
-/// terms, which say least.
+/// Pages with the terms of a query, whether or not their lists are in memory. A query that needs
+/// more goes without its most frequent terms, which say least.
 pub(super) const MAX_QUERY_PAGES: usize = 8_192;
-/// Bytes of pages above which a query is ranked on another thread.
+/// Bytes of pages to decode and of vectors to compare above which a query is ranked on another
+/// thread.
 pub(super) const INLINE_RANKING_BYTES: usize = 128 << 10;
-/// Memory for pages that queries have read, of all tenants together. Reading them from the
-/// database took a quarter of the time of a search among 10,000 skills.
-pub(super) const PAGE_CACHE_BYTES: u64 = 64 << 20;
-/// Memory for the terms of recent documents, of all tenants together. Without it, each search
-/// reads all of them: up to 512 KB.
-pub(super) const RECENT_CACHE_BYTES: u64 = 16 << 20;
+/// Postings to add up above which a query is ranked on another thread: about as much work as to
+/// decode [`INLINE_RANKING_BYTES`].
+pub(super) const INLINE_POSTINGS: usize = if cfg!(test) { 200 } else { 200_000 };
+/// Memory for the lists of terms that queries have read, of all tenants together. A posting takes
+/// 20 bytes, so all lists of some thousand skills fit, and the frequent terms of many more. Without
+/// it, each search reads and weighs all postings of its terms.
+pub(super) const TERM_CACHE_BYTES: u64 = if cfg!(test) { 64 << 10 } else { 64 << 20 };
+/// Maximum bytes of one term there; a larger one is not kept.
+pub(super) const MAX_KEPT_TERM_BYTES: usize = (TERM_CACHE_BYTES / 8) as usize;
+/// Memory for pages that queries have read, of all tenants together. They are read for lists that
+/// are not in memory: neighbouring terms are on the same pages, and new terms of a query often on
+/// pages of other queries.
+pub(super) const PAGE_CACHE_BYTES: u64 = 16 << 20;
+/// Memory for the terms of recent documents and their indexes, of all tenants together. Without it,
+/// each search reads all of them: up to 512 KB.
+pub(super) const RECENT_CACHE_BYTES: u64 = 24 << 20;
+/// Queries that read all terms of the same recent documents before these are indexed.
+pub(super) const READS_BEFORE_INDEX: u32 = if cfg!(test) { 2 } else { 8 };
 /// Memory for the documents of blocks, of all tenants together.
 pub(super) const CACHE_BYTES: u64 = 16 << 20;
 /// How long the pages of a merged block remain, for queries that have read the list of

@@ -7,11 +7,10 @@ use prowess_ranking::{
     SkillQuery, fuse,
 };
 
-use super::limits::INLINE_RANKING_BYTES;
 use super::posting::malformed_page;
-use super::query_pages::QueryPages;
+use super::query_lists::QueryLists;
 use super::snapshot::IndexSnapshot;
-use super::term_lists::TermLists;
+use super::term_lists::{NewTerms, TermLists};
 use crate::Store;
 use crate::error::{Error, Result};
 use crate::skill_vectors::{QueryVector, TenantVectors};
@@ -85,20 +84,24 @@ impl Store {
             let Some(snapshot) = self.index_snapshot(tenant, &query).await? else {
                 continue;
             };
-            let Some(pages) = self.query_pages(&snapshot, &query).await? else {
+            let Some(lists) = self.query_lists(tenant, &snapshot, &query).await? else {
                 continue;
             };
-            let bytes = pages.bytes() + compared.as_ref().map_or(0, |(_, all)| all.memory());
+            let vectors = compared.as_ref().map_or(0, |(_, all)| all.memory());
+            let is_inline = lists.is_little_work(snapshot.places(), vectors);
             let rank = move || {
                 let compared = compared.as_ref();
-                rank(&query, &snapshot, &pages, compared, limit, explanation)
+                rank(&query, &snapshot, lists, compared, limit, explanation)
             };
-            if bytes <= INLINE_RANKING_BYTES {
-                return rank();
-            }
-            // A large index takes milliseconds, for which no other request should wait.
-            let ranked = tokio::task::spawn_blocking(rank).await;
-            return ranked.unwrap_or(Err(Error::Busy));
+            let (ranked, new_terms) = if is_inline {
+                rank()?
+            } else {
+                // A large index takes milliseconds, for which no other request should wait.
+                let ranked = tokio::task::spawn_blocking(rank).await;
+                ranked.unwrap_or(Err(Error::Busy))?
+            };
+            self.term_cache().keep(new_terms).await;
+            return Ok(ranked);
         }
         Err(Error::Busy)
     }
@@ -107,24 +110,25 @@ impl Store {
 /// The vector of a query, and those of the tenant's documents.
 type ComparedVectors = (Int8Vector, Arc<TenantVectors>);
 
+/// The best documents, and the lists that were read for them.
 fn rank(
     query: &SkillQuery,
     snapshot: &IndexSnapshot,
-    pages: &QueryPages,
+    lists: QueryLists,
     compared: Option<&ComparedVectors>,
     limit: usize,
     explanation: Explanation,
-) -> Result<Vec<RankedDocument>> {
+) -> Result<(Vec<RankedDocument>, NewTerms)> {
     let mut scorer = Scorer::new(query, &snapshot.stats, snapshot.places());
-    let lists = TermLists::find(query, snapshot, pages);
+    let (lists, new_terms) = TermLists::complete(query, snapshot, lists)?;
     for at in 0..query.terms().len() {
-        lists.each_posting(at, |_| true, |posting| scorer.push(posting))?;
-        scorer.finish_term(at);
+        lists.score(at, &mut scorer);
     }
+    lists.forget_dead(&mut scorer);
     let best = best_documents(&scorer, snapshot, compared, limit);
     let mut matched = match explanation {
         Explanation::None => Vec::new(),
-        Explanation::MatchedWords => explain(query, snapshot, &lists, &scorer, &best)?,
+        Explanation::MatchedWords => explain(query, &lists, &scorer, &best),
     }
     .into_iter();
     let numbers = best.iter().map(|scored| {
@@ -136,7 +140,8 @@ fn rank(
             matched: matched.next().unwrap_or_default(),
         })
     });
-    numbers.collect::<Option<_>>().ok_or_else(malformed_page)
+    let ranked = numbers.collect::<Option<_>>().ok_or_else(malformed_page)?;
+    Ok((ranked, new_terms))
 }
 
 fn best_documents(
@@ -158,19 +163,19 @@ fn live_numbers(snapshot: &IndexSnapshot) -> impl Iterator<Item = (u32, i64)> {
         let numbers = (0..).zip(&block.documents.numbers);
         numbers.map(|(place, number)| (*number, block.dead.contains(place)))
     });
-    let recent = snapshot.recent.iter();
-    let recent = recent.map(|recent| (recent.number, false));
+    let recent = snapshot.recent.numbers.iter();
+    let recent = recent.map(|number| (*number, false));
     let all = (0..).zip(in_blocks.chain(recent));
     all.filter_map(|(place, (number, is_dead))| (!is_dead).then_some((place, number)))
 }
 
 fn explain(
     query: &SkillQuery,
-    snapshot: &IndexSnapshot,
     lists: &TermLists<'_>,
     scorer: &Scorer<'_>,
     best: &[FusedDocument],
-) -> Result<Vec<Vec<MatchedWord>>> {
+) -> Vec<Vec<MatchedWord>> {
+    let selected = lists.select(best.iter().map(|found| found.document));
     let best: Vec<_> = best
         .iter()
         .map(|found| ScoredDocument {
@@ -178,20 +183,13 @@ fn explain(
             score: found.score,
         })
         .collect();
-    let mut selected = vec![false; snapshot.places()];
-    for scored in &best {
-        if let Some(selected) = selected.get_mut(scored.document as usize) {
-            *selected = true;
-        }
-    }
-    let is_selected = |place: u32| selected.get(place as usize).copied().unwrap_or_default();
     let mut explainer = Explainer::new(scorer, &best);
     let mut postings = Vec::new();
     for at in 0..query.terms().len() {
-        lists.each_posting(at, is_selected, |posting| postings.push(posting))?;
+        lists.each_selected(at, &selected, |posting| postings.push(posting));
         explainer.add_term(at, postings.drain(..));
     }
-    Ok(explainer.finish())
+    explainer.finish()
 }
 
 /// The number of the document at a place.
@@ -203,5 +201,5 @@ fn number_of(snapshot: &IndexSnapshot, mut place: usize) -> Option<i64> {
             Some(rest) => place = rest,
         }
     }
-    snapshot.recent.get(place).map(|recent| recent.number)
+    snapshot.recent.numbers.get(place).copied()
 }

@@ -20,7 +20,9 @@
 //! before.
 //!
 //! A query reads the blocks and the numbers of the recent documents in one statement, which is a
-//! snapshot, then the terms of these documents and the pages of its own terms by key.
+//! snapshot, then the terms of these documents and the pages of its own terms by key. As none of
+//! these change, it keeps what it has read in memory: lists of terms as they are added up, and
+//! pages only for lists that are missing.
 //!
 //! | module | owns |
 //! |---|---|
@@ -35,14 +37,18 @@
 //! | `write` | adding and removing a document, in the transaction of an upload or a deletion |
 //! | `seal` | packing recent documents into a block |
 //! | `merge_plan`, `merge`, `page_cursor`, `merge_queue` | which blocks to merge; merging them; reading them in order of terms; when |
-//! | `recent_cache` | the terms of recent documents that were read |
-//! | `snapshot`, `query_pages`, `term_lists` | what a query reads: blocks and recent documents; pages; posting lists |
+//! | `recent_cache`, `recent_index`, `recent_matches` | the terms of recent documents that were read; the same by term; those of a query |
+//! | `term_list`, `term_cache` | the postings of a term in a block, in memory; those that were read |
+//! | `snapshot`, `query_lists`, `query_pages` | what a query reads: blocks and recent documents; lists that are kept; pages |
+//! | `term_lists` | all lists of a query's terms, as they are added up and explained |
 //! | `lookup` | the ranking of a query |
 //! | `backfill` | indexing what an earlier release has stored |
 
 mod backfill;
 mod block;
 mod block_rows;
+#[cfg(test)]
+mod cache_tests;
 mod dead;
 mod document_terms;
 mod indexed_page;
@@ -57,10 +63,15 @@ mod page;
 mod page_cache;
 mod page_cursor;
 mod posting;
+mod query_lists;
 mod query_pages;
 mod recent_cache;
+mod recent_index;
+mod recent_matches;
 mod seal;
 mod snapshot;
+mod term_cache;
+mod term_list;
 mod term_lists;
 mod write;
 
@@ -71,4 +82,5 @@ pub(crate) use merge_queue::MergeQueue;
 pub(crate) use page_cache::PageCache;
 pub(crate) use query_pages::number_list;
 pub(crate) use recent_cache::RecentCache;
+pub(crate) use term_cache::TermCache;
 pub(crate) use write::{IndexChange, add_document, remove_document};

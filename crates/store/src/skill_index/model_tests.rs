@@ -28,7 +28,7 @@ static TENANTS: AtomicU32 = AtomicU32::new(0);
 
 /// The statements of an upload that makes a block are fewer than this.
 const MAX_CRASH_POINT: u32 = 24;
-const QUERIES: [&str; 5] = [
+pub(super) const QUERIES: [&str; 5] = [
     "w0",
     "w1 w2 unknown",
     "please use w3, w5 and w8 with w0",
@@ -89,9 +89,9 @@ fn terms(skill: &Skill) -> SkillTerms {
 }
 
 /// What the tenant has: skills in the order in which their documents were added.
-struct Case<'a> {
+pub(super) struct Case<'a> {
     store: &'a Store,
-    tenant: TenantId,
+    pub(super) tenant: TenantId,
     made: u32,
     live: Vec<LiveSkill>,
 }
@@ -105,7 +105,7 @@ struct LiveSkill {
 }
 
 impl<'a> Case<'a> {
-    async fn new(store: &'a Store) -> Self {
+    pub(super) async fn new(store: &'a Store) -> Self {
         let number = TENANTS.fetch_add(1, Ordering::Relaxed);
         let tenant = TenantId::new(format!("case-{number}")).unwrap();
         store.ensure_tenant(&tenant, "case").await.unwrap();
@@ -129,7 +129,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    async fn create(&mut self, words: &[u8]) {
+    pub(super) async fn create(&mut self, words: &[u8]) {
         self.made += 1;
         let name = format!("skill-x{}", self.made);
         let skill = skill(&name, words);
@@ -165,7 +165,7 @@ impl<'a> Case<'a> {
         versions.map_or(0, |page| page.items.len())
     }
 
-    async fn update(&mut self, at: usize, words: &[u8]) {
+    pub(super) async fn update(&mut self, at: usize, words: &[u8]) {
         let mut changed = self.live[at].clone();
         if changed.versions.len() > 10 {
             return;
@@ -184,7 +184,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    async fn delete(&mut self, at: usize) {
+    pub(super) async fn delete(&mut self, at: usize) {
         let (rule, id) = (SkillDeleteRule::Cascade, self.live[at].id.clone());
         let _ = self.store.delete_skill(&self.tenant, &id, rule).await;
         crash::after(None);
@@ -208,7 +208,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    async fn check(&self) {
+    pub(super) async fn check(&self) {
         let latest = self.live.iter().map(|skill| skill.versions.last().unwrap());
         let latest: Vec<_> = latest.cloned().collect();
         for query in QUERIES {
@@ -248,12 +248,17 @@ impl<'a> Case<'a> {
     }
 }
 
-async fn open(database: Database) -> (Store, tempfile::TempDir) {
+pub(super) fn new_config(database: Database) -> (StoreConfig, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let mut config = StoreConfig::local(folder.path());
     if database == Database::Postgres {
         config.database = POSTGRES.database();
     }
+    (config, folder)
+}
+
+async fn open(database: Database) -> (Store, tempfile::TempDir) {
+    let (config, folder) = new_config(database);
     (Store::open(&config).await.unwrap(), folder)
 }
 

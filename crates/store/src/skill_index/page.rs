@@ -82,13 +82,18 @@ impl PageDirectory {
         (0..self.pages()).map(|page| self.term(page))
     }
 
+    /// Whether the block may have a term: it is not before the first one. Triggers sort before all
+    /// words, and most blocks have none.
+    pub(super) fn may_have(&self, term: &str) -> bool {
+        term.as_bytes() >= self.term(0)
+    }
+
     /// The pages that may have a term.
     pub(super) fn pages_of(&self, term: &str) -> Range<usize> {
-        let term = term.as_bytes();
-        // Triggers sort before all words: most blocks have none.
-        if term < self.term(0) {
+        if !self.may_have(term) {
             return 0..0;
         }
+        let term = term.as_bytes();
         let end = self.partition_point(|first| first <= term);
         let mut first = end;
         while let Some(before) = first.checked_sub(1)

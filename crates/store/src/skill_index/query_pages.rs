@@ -1,5 +1,5 @@
-//! The pages that may have the terms of a query. Each term is looked up once in the directory
-//! of each block.
+//! The pages that may have terms of a query: which ones, how many a query may need, and reading
+//! them.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -15,10 +15,9 @@ use crate::Store;
 use crate::db::{Database, Sql};
 use crate::error::Result;
 
-/// Where the terms of a query may be, and these pages.
+/// Pages that were read for a query.
+#[derive(Default)]
 pub(super) struct QueryPages {
-    /// In order of terms, then of blocks.
-    pub(super) ranges: Vec<TermRange>,
     /// Ascending.
     keys: Vec<i64>,
     /// In order of their keys.
@@ -31,12 +30,12 @@ pub(super) struct TermRange {
     pub(super) term: usize,
     /// The place of the block in the snapshot, and its id.
     pub(super) block: usize,
-    id: i64,
-    pages: Range<usize>,
+    pub(super) id: i64,
+    pub(super) pages: Range<usize>,
 }
 
 impl TermRange {
-    fn keys(&self) -> impl Iterator<Item = i64> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = i64> {
         self.pages.clone().map(|page| page_key(self.id, page))
     }
 }
@@ -47,8 +46,7 @@ impl QueryPages {
         self.pages.iter().map(|page| page.len()).sum()
     }
 
-    /// The pages of a range. One is absent if its term is too frequent for a query with so many
-    /// terms.
+    /// The pages of a range, all of whose keys were read.
     pub(super) fn of_range(&self, range: &TermRange) -> impl Iterator<Item = &IndexedPage> {
         range.keys().filter_map(|key| {
             let place = self.keys.binary_search(&key).ok()?;
@@ -58,14 +56,9 @@ impl QueryPages {
 }
 
 impl Store {
-    /// The pages that may have the terms of a query. `None` if one was removed.
-    pub(super) async fn query_pages(
-        &self,
-        snapshot: &IndexSnapshot,
-        query: &SkillQuery,
-    ) -> Result<Option<QueryPages>> {
-        let ranges = find_ranges(snapshot, query);
-        let keys = needed_keys(&ranges);
+    /// The pages with these keys, which may be in any order. `None` if one was removed.
+    pub(super) async fn read_pages(&self, mut keys: Vec<i64>) -> Result<Option<QueryPages>> {
+        sort_unique(&mut keys);
         let cache = &self.page_cache().0;
         let mut pages = Vec::with_capacity(keys.len());
         let mut missing = Vec::new();
@@ -89,11 +82,7 @@ impl Store {
             }
         }
         let pages: Option<Vec<_>> = pages.into_iter().collect();
-        Ok(pages.map(|pages| QueryPages {
-            ranges,
-            keys,
-            pages,
-        }))
+        Ok(pages.map(|pages| QueryPages { keys, pages }))
     }
 }
 
@@ -126,6 +115,13 @@ pub(crate) fn number_list(database: Database, numbers: impl Iterator<Item = i64>
     text
 }
 
+/// The terms that a query goes without, because all its terms need too many pages: the most
+/// frequent ones. This does not depend on what is in memory, so that a query always gives the same
+/// list.
+pub(super) fn terms_left_out(snapshot: &IndexSnapshot, query: &SkillQuery) -> Vec<usize> {
+    left_out(&find_ranges(snapshot, query))
+}
+
 /// Where the terms of a query may be. Blocks that cannot have a term are left out.
 fn find_ranges(snapshot: &IndexSnapshot, query: &SkillQuery) -> Vec<TermRange> {
     let mut ranges = Vec::new();
@@ -145,9 +141,8 @@ fn find_ranges(snapshot: &IndexSnapshot, query: &SkillQuery) -> Vec<TermRange> {
     ranges
 }
 
-/// The keys of the pages of a query's terms, without those of the most frequent terms if there
-/// are too many.
-fn needed_keys(ranges: &[TermRange]) -> Vec<i64> {
+/// Of ranges in order of terms, the terms that are left out.
+fn left_out(ranges: &[TermRange]) -> Vec<usize> {
     let pages_of = |ranges: &[TermRange]| -> usize {
         let pages = ranges.iter().map(|range| range.pages.len());
         pages.sum()
@@ -157,18 +152,21 @@ fn needed_keys(ranges: &[TermRange]) -> Vec<i64> {
     // The sort is stable, so of terms with equally many pages the first ones stay.
     by_term.sort_by_key(|(pages, _)| *pages);
     let mut keys: Vec<i64> = Vec::new();
-    for (pages, ranges) in by_term {
+    let fits = |(pages, ranges): &(usize, &[TermRange])| {
         if keys.len() + pages > MAX_QUERY_PAGES {
             // Terms share pages.
             sort_unique(&mut keys);
             if keys.len() + pages > MAX_QUERY_PAGES {
-                break;
+                return false;
             }
         }
         keys.extend(ranges.iter().flat_map(TermRange::keys));
-    }
-    sort_unique(&mut keys);
-    keys
+        true
+    };
+    let others = by_term.into_iter().skip_while(fits);
+    others
+        .filter_map(|(_, ranges)| Some(ranges.first()?.term))
+        .collect()
 }
 
 fn sort_unique(keys: &mut Vec<i64>) {
@@ -189,34 +187,36 @@ mod tests {
         }
     }
 
-    fn pages(ranges: &[TermRange]) -> Vec<i64> {
-        let keys = needed_keys(ranges).into_iter();
-        keys.map(|key| key - page_key(1, 0)).collect()
-    }
-
     #[test]
     fn a_query_goes_without_the_most_frequent_terms_if_there_are_too_many_pages() {
-        let found = pages(&[
+        let found = left_out(&[
             range(0, 10, MAX_QUERY_PAGES),
             range(1, 0, 3),
             range(2, 1, 4),
         ]);
-        assert_eq!(found, [0, 1, 2, 3, 4]);
+        assert_eq!(found, [0]);
+        // Once one does not fit, those that are as frequent or more are left out too.
+        let half = MAX_QUERY_PAGES / 2;
+        let found = left_out(&[
+            range(0, 0, 3),
+            range(1, 20_000, half),
+            range(2, 10, half + 1),
+            range(3, 30_000, half),
+        ]);
+        assert_eq!(found, [3, 2]);
     }
 
     #[test]
     fn pages_that_terms_share_count_once() {
-        let found = pages(&[
+        let ranges = [
             range(0, 7, MAX_QUERY_PAGES - 2),
             range(1, 5, 2),
             range(2, 5, 2),
-        ]);
-        assert_eq!(found.len(), MAX_QUERY_PAGES);
-        assert!(
-            found
-                .iter()
-                .zip(5..)
-                .all(|(page, expected)| *page == expected)
+        ];
+        assert!(left_out(&ranges).is_empty());
+        assert_eq!(
+            left_out(&[range(0, 7, MAX_QUERY_PAGES - 1), range(1, 5, 2)]),
+            [0]
         );
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use prowess_ranking::{CorpusStats, FieldCounts, SkillQuery, each_selected_term};
+use prowess_ranking::{CorpusStats, SkillQuery};
 
 use super::block::BlockDocuments;
 use super::dead::DeadSet;
+use super::recent_matches::RecentMatches;
 use crate::Store;
 use crate::db::{Database, Sql};
 use crate::error::{Error, Result};
@@ -16,34 +17,36 @@ use crate::tenant::TenantId;
 pub(super) struct IndexSnapshot {
     /// In order of their documents' numbers.
     pub(super) blocks: Vec<LiveBlock>,
-    /// In order of their numbers.
-    pub(super) recent: Vec<RecentMatch>,
+    /// Documents that are in no block.
+    pub(super) recent: RecentMatches,
+    /// The place of the first of these.
+    pub(super) first_recent: u32,
     pub(super) stats: CorpusStats,
 }
 
 /// A block with its dead documents.
 pub(super) struct LiveBlock {
     pub(super) id: i64,
+    /// Its place among the blocks.
+    pub(super) place: usize,
+    /// The place of its first document.
+    pub(super) first: u32,
     pub(super) dead: DeadSet,
+    /// The places in `dead`.
+    pub(super) dead_places: Vec<u32>,
     pub(super) documents: Arc<BlockDocuments>,
-}
-
-/// A recent document, with the terms of the query that it has.
-pub(super) struct RecentMatch {
-    pub(super) number: i64,
-    pub(super) lengths: FieldCounts,
-    /// The place of the term in the query, and its counts.
-    pub(super) terms: Vec<(usize, FieldCounts)>,
 }
 
 impl IndexSnapshot {
     /// The documents' places run through all blocks and recent documents.
     pub(super) fn places(&self) -> usize {
-        let in_blocks = self
-            .blocks
-            .iter()
-            .map(|block| block.documents.numbers.len());
-        in_blocks.sum::<usize>() + self.recent.len()
+        self.first_recent as usize + self.recent.numbers.len()
+    }
+
+    /// Whether a block may have a term, by its first term.
+    pub(super) fn may_have(&self, term: &str) -> bool {
+        let mut blocks = self.blocks.iter();
+        blocks.any(|block| block.documents.directory.may_have(term))
     }
 }
 
@@ -69,31 +72,36 @@ impl Store {
             }
         }
         blocks.sort_unstable_by_key(|(number, _, _)| *number);
-        let Some(known) = self.recent_terms(tenant, &numbers).await? else {
+        let Some(recent) = self.recent_matches(tenant, &numbers, query).await? else {
             return Ok(None);
         };
-        let terms = sorted_terms(query);
-        let recent = numbers.iter().filter_map(|number| {
-            let content = known.get(number)?;
-            Some(match_recent(*number, content, &terms))
-        });
-        let recent = recent.collect::<Result<Vec<_>>>()?;
         let ids: Vec<_> = blocks.iter().map(|(_, id, _)| *id).collect();
         let Some(documents) = self.block_documents(&ids).await? else {
             return Ok(None);
         };
         let blocks = blocks.into_iter().zip(documents);
-        let blocks: Vec<_> = blocks
-            .map(|((_, id, dead), documents)| LiveBlock {
-                id,
-                dead,
-                documents,
+        let mut first_recent = 0u32;
+        let blocks: Vec<_> = (0..)
+            .zip(blocks)
+            .map(|(place, ((_, id, dead), documents))| {
+                let first = first_recent;
+                let count = u32::try_from(documents.numbers.len()).unwrap_or(u32::MAX);
+                first_recent = first_recent.saturating_add(count);
+                LiveBlock {
+                    id,
+                    place,
+                    first,
+                    dead_places: dead.places().take_while(|place| *place < count).collect(),
+                    dead,
+                    documents,
+                }
             })
             .collect();
         let stats = stats(&blocks, &recent);
         Ok(Some(IndexSnapshot {
             blocks,
             recent,
+            first_recent,
             stats,
         }))
     }
@@ -163,40 +171,17 @@ pub(super) fn select_documents(ids: &[i64]) -> Sql {
         .push_list(ids.iter().copied())
 }
 
-/// The terms of a query with their places, sorted.
-fn sorted_terms(query: &SkillQuery) -> Vec<(&str, usize)> {
-    let terms = query.terms().iter().map(|term| term.term.as_str());
-    let mut terms: Vec<_> = terms.zip(0..).collect();
-    terms.sort_unstable();
-    terms
-}
-
-fn match_recent(number: i64, content: &[u8], terms: &[(&str, usize)]) -> Result<RecentMatch> {
-    let mut found = Vec::new();
-    let lengths = each_selected_term(content, terms, |place, counts| found.push((place, counts)));
-    let lengths = lengths.map_err(|error| Error::MalformedRow {
-        table: "skill_documents",
-        reason: error.to_string(),
-    })?;
-    Ok(RecentMatch {
-        number,
-        lengths,
-        terms: found,
-    })
-}
-
-fn stats(blocks: &[LiveBlock], recent: &[RecentMatch]) -> CorpusStats {
+fn stats(blocks: &[LiveBlock], recent: &RecentMatches) -> CorpusStats {
     let mut stats = CorpusStats::default();
     for block in blocks {
         stats.merge(block.documents.stats());
-        for place in block.dead.places() {
-            if let Some(lengths) = block.documents.lengths.get(place as usize) {
+        for place in &block.dead_places {
+            if let Some(lengths) = block.documents.lengths.get(*place as usize) {
                 stats.remove(*lengths);
             }
         }
     }
-    recent
-        .iter()
-        .for_each(|document| stats.add(document.lengths));
+    let recent = recent.all_lengths().iter();
+    recent.for_each(|lengths| stats.add(*lengths));
     stats
 }

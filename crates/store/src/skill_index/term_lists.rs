@@ -1,119 +1,233 @@
-//! The posting lists of a query's terms, found once in their pages and read as often as needed.
+//! The posting lists of a query's terms, complete and weighed: what a ranking adds up, and what
+//! explains it.
 
-use prowess_ranking::{Posting, SkillQuery};
+use std::sync::Arc;
 
-use super::posting::each_posting;
+use prowess_ranking::{DocumentFrequency, Field, FieldNorms, Posting, Scorer, SkillQuery};
+
+use super::query_lists::{IncompleteTerm, QueryLists, TermSource};
 use super::query_pages::QueryPages;
 use super::snapshot::{IndexSnapshot, LiveBlock};
+use super::term_cache::{KeptList, KeptTerm, TermKey, WeighedList};
+use super::term_list::TermList;
 use crate::error::Result;
+
+/// Bits of the set of dead documents that can be tested while a place is searched in a list.
+const SEARCH_COST: usize = 16;
+
+/// Terms whose lists are in memory now, and were not, or not weighed like this.
+pub(super) type NewTerms = Vec<(TermKey, Arc<KeptTerm>)>;
 
 /// The lists of all terms of a query.
 pub(super) struct TermLists<'a> {
-    /// In order of terms, then of documents.
-    in_blocks: Vec<BlockList<'a>>,
-    /// Postings of recent documents with the places of their terms, in the same order.
-    recent: Vec<(usize, Posting)>,
+    snapshot: &'a IndexSnapshot,
+    /// In the order of the query's terms; `None` for one that no block has.
+    terms: Vec<Option<Arc<KeptTerm>>>,
 }
 
-/// A list of a term in a block, or a part of a list that was cut.
-struct BlockList<'a> {
-    term: usize,
-    block: &'a LiveBlock,
-    /// The place of the block's first document.
-    first: u32,
-    bytes: &'a [u8],
+/// Some documents, by block.
+pub(super) struct SelectedDocuments {
+    /// For each block their places in it, ascending.
+    in_blocks: Vec<Vec<u32>>,
+    /// All of them, ascending.
+    all: Vec<u32>,
 }
 
 impl<'a> TermLists<'a> {
-    pub(super) fn find(
+    /// Reads and weighs the lists that are not in memory.
+    pub(super) fn complete(
         query: &SkillQuery,
         snapshot: &'a IndexSnapshot,
-        pages: &'a QueryPages,
-    ) -> Self {
-        let mut first = 0u32;
-        let mut blocks = Vec::with_capacity(snapshot.blocks.len());
-        for block in &snapshot.blocks {
-            blocks.push((block, first));
-            let documents = block.documents.lengths.len();
-            first = first.saturating_add(u32::try_from(documents).unwrap_or(u32::MAX));
+        lists: QueryLists,
+    ) -> Result<(Self, NewTerms)> {
+        let QueryLists {
+            norms,
+            terms: sources,
+            pages,
+        } = lists;
+        let mut terms = Vec::with_capacity(sources.len());
+        let mut new_terms = Vec::new();
+        for (source, query_term) in sources.into_iter().zip(query.terms()) {
+            terms.push(match source {
+                TermSource::Absent => None,
+                TermSource::Kept(kept) => Some(kept),
+                TermSource::Incomplete(term) => {
+                    let text = &query_term.term;
+                    let complete = complete_term(&term, text, snapshot, &pages, &norms)?;
+                    let complete = Arc::new(complete);
+                    new_terms.push((term.key, Arc::clone(&complete)));
+                    Some(complete)
+                }
+            });
         }
-        let mut in_blocks = Vec::new();
-        for range in &pages.ranges {
-            let block = blocks.get(range.block);
-            let (Some((block, first)), Some(query_term)) = (block, query.terms().get(range.term))
-            else {
-                continue;
-            };
-            for page in pages.of_range(range) {
-                let entries = page.entries_of(&query_term.term);
-                in_blocks.extend(entries.map(|entry| BlockList {
-                    term: range.term,
-                    block,
-                    first: *first,
-                    bytes: entry.list,
-                }));
+        Ok((TermLists { snapshot, terms }, new_terms))
+    }
+
+    /// Adds all postings of a term.
+    pub(super) fn score(&self, term: usize, scorer: &mut Scorer<'_>) {
+        let mut having = DocumentFrequency::default();
+        for (block, list) in self.in_blocks(term) {
+            let (all, dead) = (list.postings.having(), dead_of(&list.postings, block));
+            having.whole += all.whole.saturating_sub(dead.whole);
+            having.summary += all.summary.saturating_sub(dead.summary);
+        }
+        for (_, counts) in self.snapshot.recent.of_term(term) {
+            having.add(counts);
+        }
+        // Most phrases of a query are no trigger of any skill.
+        if having.whole == 0 {
+            return;
+        }
+        scorer.begin_term(term, having);
+        for (block, list) in self.in_blocks(term) {
+            scorer.add_list(block.first, list.postings.places(), &list.counts);
+            for place in list.postings.named() {
+                if let Some(lengths) = block.documents.lengths.get(*place as usize) {
+                    scorer.add_name(block.first.saturating_add(*place), lengths.get(Field::Name));
+                }
             }
         }
-        TermLists {
-            in_blocks,
-            recent: recent_postings(snapshot, first),
+        self.each_recent(term, |posting| scorer.add_posting(&posting));
+    }
+
+    /// Takes back what was added for dead documents. Testing each posting would take longer.
+    pub(super) fn forget_dead(&self, scorer: &mut Scorer<'_>) {
+        for block in &self.snapshot.blocks {
+            for place in &block.dead_places {
+                scorer.forget(block.first.saturating_add(*place));
+            }
         }
     }
 
-    /// Calls `accept` with the postings of a term of live and selected documents, in order of
-    /// their places.
-    pub(super) fn each_posting(
+    /// Documents whose postings are looked up later.
+    pub(super) fn select(&self, documents: impl Iterator<Item = u32>) -> SelectedDocuments {
+        let mut all: Vec<u32> = documents.collect();
+        all.sort_unstable();
+        let in_blocks = self.snapshot.blocks.iter().map(|block| {
+            let start = all.partition_point(|document| *document < block.first);
+            let places = all
+                .iter()
+                .skip(start)
+                .map(|document| document - block.first);
+            let documents = block.documents.numbers.len();
+            places
+                .take_while(|place| (*place as usize) < documents)
+                .collect()
+        });
+        SelectedDocuments {
+            in_blocks: in_blocks.collect(),
+            all,
+        }
+    }
+
+    /// Calls `accept` with the postings of a term that are of selected documents.
+    pub(super) fn each_selected(
         &self,
         term: usize,
-        is_selected: impl Fn(u32) -> bool,
+        selected: &SelectedDocuments,
         mut accept: impl FnMut(Posting),
-    ) -> Result<()> {
-        for list in of_term(&self.in_blocks, term, |list| list.term) {
-            let (dead, lengths) = (&list.block.dead, &list.block.documents.lengths);
-            each_posting(list.bytes, |found| {
-                let document = list.first.saturating_add(found.place);
-                if dead.contains(found.place) || !is_selected(document) {
-                    return Some(());
-                }
-                accept(Posting {
-                    document,
-                    counts: found.counts,
-                    lengths: *lengths.get(found.place as usize)?,
-                });
-                Some(())
-            })?;
-        }
-        let recent = of_term(&self.recent, term, |(term, _)| *term);
-        let recent = recent.iter().map(|(_, posting)| *posting);
-        recent
-            .filter(|posting| is_selected(posting.document))
-            .for_each(accept);
-        Ok(())
-    }
-}
-
-/// The postings of recent documents, the first of which has the place `first`.
-fn recent_postings(snapshot: &IndexSnapshot, first: u32) -> Vec<(usize, Posting)> {
-    let mut postings = Vec::new();
-    for (document, recent) in (first..).zip(&snapshot.recent) {
-        for (term, counts) in &recent.terms {
-            let posting = Posting {
-                document,
-                counts: *counts,
-                lengths: recent.lengths,
+    ) {
+        for (block, list) in self.in_blocks(term) {
+            let Some(places) = selected.in_blocks.get(block.place) else {
+                continue;
             };
-            postings.push((*term, posting));
+            list.postings.each_of(places, |place, counts| {
+                let lengths = block.documents.lengths.get(place as usize);
+                accept(Posting {
+                    document: block.first.saturating_add(place),
+                    counts,
+                    lengths: lengths.copied().unwrap_or_default(),
+                });
+            });
+        }
+        self.each_recent(term, |posting| {
+            if selected.all.binary_search(&posting.document).is_ok() {
+                accept(posting);
+            }
+        });
+    }
+
+    /// The lists of a term, with their blocks.
+    fn in_blocks(&self, term: usize) -> impl Iterator<Item = (&'a LiveBlock, &WeighedList)> {
+        let kept = self.terms.get(term).and_then(Option::as_deref);
+        let snapshot = self.snapshot;
+        let lists = kept.into_iter().flat_map(move |kept| {
+            let blocks = snapshot.blocks.iter();
+            blocks.map(move |block| (block, kept.of_block(block.id, block.place)))
+        });
+        lists.filter_map(|(block, kept)| Some((block, kept?.list.as_ref()?)))
+    }
+
+    fn each_recent(&self, term: usize, mut accept: impl FnMut(Posting)) {
+        let recent = &self.snapshot.recent;
+        for (place, counts) in recent.of_term(term) {
+            accept(Posting {
+                document: self.snapshot.first_recent.saturating_add(place),
+                counts,
+                lengths: recent.lengths(place),
+            });
         }
     }
-    // The sort is stable: documents remain in order.
-    postings.sort_by_key(|(term, _)| *term);
-    postings
 }
 
-/// Those of a term, in a slice that is sorted by the places of terms.
-fn of_term<T>(sorted: &[T], term: usize, term_of: impl Fn(&T) -> usize) -> &[T] {
-    let start = sorted.partition_point(|one| term_of(one) < term);
-    let rest = sorted.get(start..).unwrap_or_default();
-    let end = rest.partition_point(|one| term_of(one) == term);
-    rest.get(..end).unwrap_or_default()
+/// How many dead documents of a block a list has.
+fn dead_of(list: &TermList, block: &LiveBlock) -> DocumentFrequency {
+    let mut dead = DocumentFrequency::default();
+    if block.dead_places.is_empty() {
+        return dead;
+    }
+    if block.dead_places.len().saturating_mul(SEARCH_COST) < list.len() {
+        list.each_of(&block.dead_places, |_, counts| dead.add(counts));
+        return dead;
+    }
+    for (place, counts) in list.iter() {
+        if block.dead.contains(place) {
+            dead.add(counts);
+        }
+    }
+    dead
+}
+
+/// All lists of a term: those that are known are weighed again if they have to be, the others are
+/// read.
+fn complete_term(
+    incomplete: &IncompleteTerm,
+    term: &str,
+    snapshot: &IndexSnapshot,
+    pages: &QueryPages,
+    norms: &FieldNorms,
+) -> Result<KeptTerm> {
+    let kept = incomplete.kept.as_deref();
+    let is_weighed = kept.is_some_and(|kept| kept.norms.weighs_like(norms));
+    let mut lists = Vec::with_capacity(snapshot.blocks.len());
+    for block in &snapshot.blocks {
+        let weigh = |postings: Arc<TermList>| WeighedList {
+            counts: postings.weigh(norms, &block.documents.lengths),
+            postings,
+        };
+        if let Some(known) = kept.and_then(|kept| kept.of_block(block.id, block.place)) {
+            let mut known = known.clone();
+            if !is_weighed {
+                known.list = known.list.map(|list| weigh(list.postings));
+            }
+            lists.push(known);
+            continue;
+        }
+        let mut missing = incomplete.missing.iter();
+        let Some(range) = missing.find(|range| range.block == block.place) else {
+            continue;
+        };
+        let parts = pages.of_range(range).flat_map(|page| page.entries_of(term));
+        let parts = parts.map(|entry| entry.list);
+        let list = TermList::decode(parts, block.documents.numbers.len())?;
+        lists.push(KeptList {
+            block: block.id,
+            pages: range.pages.len(),
+            list: (list.len() > 0).then(|| weigh(Arc::new(list))),
+        });
+    }
+    Ok(KeptTerm {
+        norms: *norms,
+        lists: lists.into(),
+    })
 }
