@@ -50,7 +50,8 @@ async fn print_usage(args: &Args) -> anyhow::Result<()> {
         .await
         .context("cannot open the store")?;
     if args.by == SkillCostSums::GROUPING {
-        let sums = store.skill_costs(query.tenant, query.since).await;
+        let all = SkillCostSums::MAX_SKILLS;
+        let sums = store.skill_costs(query.tenant, query.since, all).await;
         store.close().await;
         return usage_by_skill::print(&sums?, args.json);
     }

@@ -59,6 +59,7 @@
 //! | `conversations`, `conversation_items`, `conversation_inserts`, `chats` | stored conversations and chat completions |
 //! | `quota`, `growth`, `disk_space`, `upload_check` | storage limits of tenants and of the disk |
 //! | `readiness`, `schema_level`, `lost_database`, `outage` | whether the store is writable, up to date, was lost, or is unreachable |
+//! | `past_days` | sums of usage of days that are over, in memory |
 //! | `gc` | collecting unreferenced content and expired records |
 //! | `page`, `id`, `time`, `error` | pagination, ids, timestamps, errors |
 //!
@@ -97,6 +98,7 @@ mod keys;
 mod lost_database;
 mod outage;
 mod page;
+mod past_days;
 mod provider_files;
 mod quota;
 mod readiness;
@@ -161,7 +163,8 @@ pub use responses::{NewResponse, ResponseRecord};
 pub use runs::{KeptProgress, NewRun, RunDetail, RunFilter, RunRecord, RunSkillName};
 pub use schema_level::SchemaLevel;
 pub use skill_costs::{
-    PartCost, RunCounts, SkillCost, SkillCostSums, SkillRuns, SkillRunsFilter, add_skill_costs,
+    NamedSkillCost, PartCost, RunCounts, SkillCost, SkillCostSums, SkillRuns, SkillRunsFilter,
+    add_skill_costs,
 };
 pub use skill_vectors::{QueryVector, SkillSearch, UnembeddedSkill};
 pub use skills::{

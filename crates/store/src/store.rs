@@ -21,9 +21,11 @@ use crate::lost_database::EarlierContent;
 use crate::quota::StorageLimits;
 use crate::readiness::ReadinessCache;
 use crate::resolve::ResolveCache;
+use crate::skill_costs::PastCosts;
 use crate::skill_index::{BlockCache, MergeQueue, PageCache, RecentCache, TermCache};
 use crate::skill_vectors::VectorCache;
 use crate::skills::RoutedCache;
+use crate::usage::PastUsage;
 
 /// Skills, versions, files, keys and tenants. Cheap to clone; clones share
 /// everything.
@@ -39,6 +41,8 @@ struct StoreInner {
     recent_cache: RecentCache,
     term_cache: TermCache,
     routed_cache: RoutedCache,
+    past_usage: PastUsage,
+    past_costs: PastCosts,
     merge_queue: MergeQueue,
     vector_cache: VectorCache,
     new_documents: Notify,
@@ -79,6 +83,8 @@ impl Store {
             recent_cache: RecentCache::default(),
             term_cache: TermCache::default(),
             routed_cache: RoutedCache::default(),
+            past_usage: PastUsage::default(),
+            past_costs: PastCosts::default(),
             merge_queue: MergeQueue::default(),
             vector_cache: VectorCache::default(),
             new_documents: Notify::new(),
@@ -158,6 +164,14 @@ impl Store {
 
     pub(crate) fn routed_cache(&self) -> &RoutedCache {
         &self.0.routed_cache
+    }
+
+    pub(crate) fn past_usage_cache(&self) -> &PastUsage {
+        &self.0.past_usage
+    }
+
+    pub(crate) fn past_costs_cache(&self) -> &PastCosts {
+        &self.0.past_costs
     }
 
     pub(crate) fn merge_queue(&self) -> &MergeQueue {

@@ -2,6 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// Microseconds of a day.
+pub(crate) const DAY_MICROS: i64 = 86_400_000_000;
+
 /// Microseconds since 1970, UTC. Each API renders it in its own format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
@@ -41,6 +44,12 @@ impl Timestamp {
     /// Earlier by `time`.
     pub fn before(self, time: Duration) -> Self {
         Timestamp(self.0.saturating_sub(micros(time)))
+    }
+
+    /// The beginning of its day in UTC.
+    #[must_use]
+    pub fn day_start(self) -> Timestamp {
+        Timestamp(self.0.saturating_sub(self.0.rem_euclid(DAY_MICROS)))
     }
 }
 

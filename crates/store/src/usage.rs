@@ -1,23 +1,25 @@
-//! Usage of models: written in batches, read as sums.
+//! Usage of models: written in batches, read as sums (`sums`).
 //!
 //! A row counts all requests of one kind that ended at about the same time. Rows are only
 //! ever added, so any number of processes may write concurrently. What skills took of a row is
 //! written with it (`skill_costs`).
+
+mod sums;
+
+pub(crate) use sums::PastUsage;
+pub use sums::UsageSum;
 
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
 
 use crate::Store;
-use crate::db::{DbRow, Sql, SqlValue, Tx};
+use crate::db::{Sql, SqlValue, Tx};
 use crate::error::{Error, Result};
 use crate::id::{self, IdPrefix};
 use crate::skill_costs::{SkillCost, insert_skill_costs};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
-
-/// Maximum groups returned; days and models are far fewer.
-const MAX_GROUPS: i64 = 10_000;
 
 /// Requests that are equal in everything but what they used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,7 +64,7 @@ pub struct UsageRow {
 }
 
 /// What to group by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UsageGrouping {
     /// The model name that clients send.
     Model,
@@ -169,76 +171,10 @@ impl UsageQuery<'_> {
     }
 }
 
-/// The sums of one group.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct UsageSum {
-    /// The model, key, provider, tenant or day (`2026-11-15`).
-    pub group: String,
-    /// Requests.
-    pub requests: u64,
-    /// Those that failed: a status of 400 or more.
-    pub errors: u64,
-    /// Those without a price.
-    pub unpriced: u64,
-    /// Those with estimated counts.
-    pub estimated: u64,
-    /// Input that was neither read from nor written to a cache.
-    pub input_tokens: u64,
-    /// Output, thinking included.
-    pub output_tokens: u64,
-    /// Input read from a cache.
-    pub cache_read_tokens: u64,
-    /// Input written to a cache.
-    pub cache_write_tokens: u64,
-    /// Their cost, in billionths of the price currency.
-    pub cost_nanos: u64,
-    /// Their total duration.
-    pub millis: u64,
-    /// Their time in the sandbox.
-    pub sandbox_millis: u64,
-}
-
-impl UsageSum {
-    fn from_row(row: &DbRow, by: UsageGrouping) -> Result<Self> {
-        let count = |column| -> Result<u64> {
-            let count = row.int(column)?;
-            Ok(u64::try_from(count).unwrap_or_default())
-        };
-        Ok(UsageSum {
-            group: by.label(row.text("part")?),
-            requests: count("requests")?,
-            errors: count("errors")?,
-            unpriced: count("unpriced")?,
-            estimated: count("estimated")?,
-            input_tokens: count("input_tokens")?,
-            output_tokens: count("output_tokens")?,
-            cache_read_tokens: count("cache_read_tokens")?,
-            cache_write_tokens: count("cache_write_tokens")?,
-            cost_nanos: count("cost_nanos")?,
-            millis: count("millis")?,
-            sandbox_millis: count("sandbox_ms")?,
-        })
-    }
-}
-
 const INSERT_USAGE: &str =
     "INSERT INTO usage (id, tenant, key, model, provider, upstream_model, dialect,
     status, requests, unpriced, estimated, input_tokens, output_tokens, cache_read_tokens,
     cache_write_tokens, cost_nanos, millis, sandbox_ms, created_at) VALUES ";
-
-const SELECT_SUMS: &str = " AS part,
-    CAST(SUM(requests) AS BIGINT) AS requests,
-    CAST(SUM(CASE WHEN status >= 400 THEN requests ELSE 0 END) AS BIGINT) AS errors,
-    CAST(SUM(unpriced) AS BIGINT) AS unpriced,
-    CAST(SUM(estimated) AS BIGINT) AS estimated,
-    CAST(SUM(input_tokens) AS BIGINT) AS input_tokens,
-    CAST(SUM(output_tokens) AS BIGINT) AS output_tokens,
-    CAST(SUM(cache_read_tokens) AS BIGINT) AS cache_read_tokens,
-    CAST(SUM(cache_write_tokens) AS BIGINT) AS cache_write_tokens,
-    CAST(SUM(cost_nanos) AS BIGINT) AS cost_nanos,
-    CAST(SUM(millis) AS BIGINT) AS millis,
-    CAST(SUM(sandbox_ms) AS BIGINT) AS sandbox_ms
-    FROM usage";
 
 /// Writes rows within a transaction.
 pub(crate) async fn insert_usage(tx: &mut Tx, rows: &[UsageRow]) -> Result<()> {
@@ -265,24 +201,6 @@ impl Store {
         let mut tx = self.db().begin().await?;
         insert_usage(&mut tx, rows).await?;
         tx.commit().await
-    }
-
-    /// The usage as sums, with the groups in order.
-    pub async fn usage(&self, query: &UsageQuery<'_>) -> Result<Vec<UsageSum>> {
-        let sql = Sql::new("SELECT ")
-            .push(query.by.column())
-            .push(SELECT_SUMS);
-        let sql = sql.push_bind(" WHERE created_at >= ", query.since);
-        let sql = match query.tenant {
-            Some(tenant) => sql.push_bind(" AND tenant = ", tenant.as_str()),
-            None => sql,
-        };
-        let sql = sql.push(" GROUP BY ").push(query.by.column());
-        let sql = sql.push_bind(" ORDER BY part LIMIT ", MAX_GROUPS);
-        let rows = self.db().fetch_all(sql).await?;
-        rows.iter()
-            .map(|row| UsageSum::from_row(row, query.by))
-            .collect()
     }
 
     /// What a key has spent since a time, in billionths.

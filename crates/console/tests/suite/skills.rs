@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use prowess_skill::{Bundle, BundleLimits, LoadOptions, Skill};
-use prowess_store::{KeyScope, NewSkill, NewVersion, TenantId};
+use prowess_store::{KeyScope, NewSkill, NewVersion, SkillCost, TenantId, UsageRow};
 use prowess_testkit::SkillFixture;
 
 use crate::browser::Console;
@@ -120,10 +120,49 @@ async fn a_skill_is_shown_rendered_raw_and_by_files() {
     }
     let usage = console.get(&format!("{here}?tab=usage")).await;
     assert!(usage.main().contains("No run has used"), "{}", usage.main());
+    record_usage(&console, &id).await;
+    let usage = console.get(&format!("{here}?tab=usage")).await;
+    let main = usage.main();
+    assert!(
+        main.contains("<dt>Runs that used it</dt><dd>1</dd>"),
+        "{main}"
+    );
+    assert!(main.contains("<dt>Input tokens</dt><dd>600</dd>"), "{main}");
+    assert!(main.contains("<dt>Last used</dt>"), "{main}");
     let zip = console.get(&format!("{here}/versions/1/download")).await;
     assert_eq!(zip.header("content-type"), "application/zip");
     assert!(zip.header("content-disposition").starts_with("attachment"));
     assert!(zip.body.starts_with(b"PK"));
+}
+
+/// A run that loaded and used a skill.
+async fn record_usage(console: &Console, id: &str) {
+    let mut cost = SkillCost::new("greeter", Some(id));
+    cost.runs.offered = 1;
+    cost.runs.loaded = 1;
+    cost.runs.used = 1;
+    cost.loaded.input_tokens = 600;
+    let row = UsageRow {
+        tenant: TenantId::default_tenant(),
+        key: None,
+        model: "m".to_owned(),
+        provider: "p".to_owned(),
+        upstream_model: "m".to_owned(),
+        dialect: "messages".to_owned(),
+        status: 200,
+        requests: 1,
+        unpriced: 0,
+        estimated: 0,
+        input_tokens: 700,
+        output_tokens: 0,
+        cache_read_tokens: 0,
+        cache_write_tokens: 0,
+        cost_nanos: 0,
+        millis: 1,
+        sandbox_millis: 0,
+        skills: vec![cost],
+    };
+    console.app.store().record_usage(&[row]).await.unwrap();
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ pub(crate) type Parameter = (&'static str, ParameterKind, &'static str);
 #[derive(Clone, Copy)]
 pub(crate) enum ParameterKind {
     Limit,
+    SkillLimit,
     Text,
     Words,
     Task,
@@ -135,6 +136,11 @@ pub(crate) const USAGE: &[Parameter] = &[
         "tenant",
         ParameterKind::Tenant,
         "One tenant only; for the server's owner",
+    ),
+    (
+        "limit",
+        ParameterKind::SkillLimit,
+        "By skill only: the skills that cost most, and the others together",
     ),
 ];
 const SINCE: Parameter = (
@@ -327,6 +333,9 @@ impl ParameterKind {
         match self {
             ParameterKind::Limit => {
                 json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 20 })
+            }
+            ParameterKind::SkillLimit => {
+                json!({ "type": "integer", "minimum": 1, "maximum": 1000 })
             }
             ParameterKind::SmallLimit => {
                 json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 20 })

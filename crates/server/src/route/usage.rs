@@ -12,6 +12,7 @@ use crate::error::HttpError;
 use crate::extract::Query;
 use crate::openapi::operation::{ApiMount, Operation, OperationResponse, Operations};
 use crate::openapi::parameters as query;
+use crate::page;
 use crate::route::table::mounts::VENDORS;
 use crate::route::table::row::{PathNames, RouteAction, RouteMethod, RouteRow, on};
 use crate::route::usage_by_skill;
@@ -48,8 +49,14 @@ async fn list(
         Timestamp::now(),
     )?;
     if query.get("by") == Some(SkillCostSums::GROUPING) {
-        let sums = app.store().skill_costs(tenant.as_ref(), since).await?;
-        return Ok(Json(usage_by_skill::render(&sums)));
+        let limit = parse_skill_limit(&query)?;
+        let sums = app.store().skill_costs(tenant.as_ref(), since, limit);
+        return Ok(Json(usage_by_skill::render(&sums.await?)));
+    }
+    if query.all("limit").next().is_some() {
+        let message = "limit: only usage by skill can be limited";
+        let error = HttpError::bad_request("query-invalid", message);
+        return Err(error.with_detail("param", "limit"));
     }
     let by = parse_by(&query)?;
     let usage = UsageQuery {
@@ -65,6 +72,14 @@ async fn list(
         "by": by.as_str(),
         "data": data,
     })))
+}
+
+/// Skills that are listed; all without a limit.
+fn parse_skill_limit(query: &Query) -> Result<usize, HttpError> {
+    if query.all("limit").next().is_none() {
+        return Ok(SkillCostSums::MAX_SKILLS);
+    }
+    page::parse_filled_limit(query).map(|limit| limit as usize)
 }
 
 fn parse_by(query: &Query) -> Result<UsageGrouping, HttpError> {

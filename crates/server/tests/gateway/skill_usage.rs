@@ -237,6 +237,18 @@ async fn of_a_thousand_runs_skills_and_no_skill_are_the_total_exactly() {
     assert_eq!(sums, total);
     add(&mut parts, &rows[SKILLS]);
     assert_eq!(parts, total, "parts are divided without remainder too");
+    // With a limit, the most expensive skills, and the others together.
+    let limited = usage(&gateway, "by=skill&limit=2").await;
+    let most = limited["data"].as_array().unwrap();
+    let mut costs: Vec<u64> = rows.iter().take(SKILLS).map(nanos).collect();
+    costs.sort_unstable_by_key(|cost| std::cmp::Reverse(*cost));
+    let mut found: Vec<u64> = most.iter().take(2).map(nanos).collect();
+    found.sort_unstable_by_key(|cost| std::cmp::Reverse(*cost));
+    assert_eq!(found, costs[..2]);
+    assert_eq!((most.len(), &most[2]["skill"]), (4, &json!("(other)")));
+    let mut sums = BTreeMap::new();
+    most.iter().for_each(|row| add(&mut sums, row));
+    assert_eq!(sums, total);
     let mut by_model = BTreeMap::new();
     add(&mut by_model, &usage(&gateway, "by=model").await["data"][0]);
     assert_eq!(by_model, total);
@@ -387,6 +399,8 @@ async fn the_report_lists_what_was_loaded_in_vain_or_never() {
     );
     assert!(read["input_tokens"].as_u64().unwrap() > 0, "{read}");
     assert!(read["cost"].is_number(), "{read}");
+    assert!(read["sandbox_ms"].is_u64(), "{read}");
+    assert!(read["last_used_at"].is_string(), "{read}");
     let many = "skill_id=skill_x&".repeat(101);
     let answer = gateway.get(&format!("/v1/skills/usage?{many}"), &[]).await;
     assert_eq!(answer.status, 400, "{}", answer.text());

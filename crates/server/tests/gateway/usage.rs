@@ -186,7 +186,15 @@ async fn usage_is_for_admins_and_of_their_own_tenant() {
         .get("/v1/usage?by=tenant&tenant=two", &headers)
         .await;
     assert_eq!(list.json()["data"][0]["tenant"], "one");
-    for bad in ["by=colour", "since=yesterday"] {
+    for bad in [
+        "by=colour",
+        "since=yesterday",
+        "limit=5",
+        "by=model&limit=5",
+        "by=skill&limit=0",
+        "by=skill&limit=1001",
+        "by=skill&limit=",
+    ] {
         let answer = gateway.get(&format!("/v1/usage?{bad}"), &[]).await;
         assert_eq!(answer.status, 400, "{bad}");
     }

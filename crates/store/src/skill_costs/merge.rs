@@ -1,25 +1,21 @@
 //! Merging the rows of days that are over: a run adds a row for each skill that it offers, which
 //! would be too many to keep for as long as usage is kept. Sums by day stay what they are.
 
-use std::time::Duration;
-
 use crate::Store;
 use crate::db::{Sql, Tx};
 use crate::error::Result;
-use crate::time::Timestamp;
+use crate::past_days::SETTLED_AFTER;
+use crate::time::{DAY_MICROS, Timestamp};
 
-use super::DAY_MICROS;
 use super::write::{COUNTS, push_counts};
 
-/// How long rows stay as they were written.
-const MERGE_DELAY: Duration = Duration::from_secs(2 * 24 * 3600);
 /// Days of tenants that one collection merges.
 const MAX_DAYS: i64 = 1_000;
 
 impl Store {
     /// Merges the rows of days that have been over for some time.
     pub(crate) async fn merge_skill_costs(&self, now: Timestamp) -> Result<()> {
-        let before = now.before(MERGE_DELAY).day_start();
+        let before = now.before(SETTLED_AFTER).day_start();
         let sql = Sql::new(
             "SELECT DISTINCT tenant, created_at / 86400000000 AS day FROM skill_costs
              WHERE merged = 0",

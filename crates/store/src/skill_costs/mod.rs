@@ -5,6 +5,8 @@
 //! | `skill_cost` | what one skill took, and adding it up |
 //! | `write` | rows, written together with the usage that they are a part of |
 //! | `sums` | the sums of a period: every skill, and what no skill took |
+//! | `period_costs` | the parts of a period, and the costs of past days in memory |
+//! | `named` | what some skills took, by id |
 //! | `report` | which skills were offered, loaded and used, or never |
 //! | `merge` | merging the rows of days that are over |
 //!
@@ -16,17 +18,18 @@
 //! How a run's usage is divided among skills is not known here: `engine` decides that.
 
 mod merge;
+mod named;
+mod period_costs;
 mod report;
 mod skill_cost;
 mod sums;
 mod write;
 
+pub use named::NamedSkillCost;
 pub use report::{SkillRuns, SkillRunsFilter};
 pub use skill_cost::{PartCost, RunCounts, SkillCost, add_skill_costs};
 pub use sums::SkillCostSums;
 
+pub(crate) use period_costs::PastCosts;
 pub(crate) use skill_cost::subtract_skill_costs;
 pub(crate) use write::insert_skill_costs;
-
-/// Microseconds of a day.
-const DAY_MICROS: i64 = 86_400_000_000;

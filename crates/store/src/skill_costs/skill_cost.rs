@@ -123,7 +123,8 @@ impl SkillCost {
         self.total().is_zero() && self.sandbox_millis == 0 && self.runs == RunCounts::default()
     }
 
-    fn key(&self) -> (&str, Option<&str>) {
+    /// By what lists are sorted.
+    pub(super) fn key(&self) -> (&str, Option<&str>) {
         (&self.skill, self.skill_id.as_deref())
     }
 }

@@ -1,24 +1,25 @@
 //! The sums of a period: every skill, and what no skill took.
 
+use std::cmp::Reverse;
+use std::sync::Arc;
+
 use crate::Store;
 use crate::db::{DbRow, Sql};
 use crate::error::Result;
+use crate::past_days::PastDays;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
-use super::DAY_MICROS;
+use super::period_costs::PeriodCosts;
 use super::skill_cost::{OTHER_SKILLS, PartCost, RunCounts, SkillCost};
 use super::write::COUNTS;
-
-/// Skills that are returned; what further ones took is one row.
-const MAX_GROUPS: i64 = 10_000;
 
 /// What skills took in a period.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillCostSums {
     /// The beginning of the period, which is that of a day.
     pub since: Timestamp,
-    /// Every skill, by name. The last is named `(other)` if there are too many.
+    /// Every skill, by name. The last is named `(other)` if there are more than the limit.
     pub skills: Vec<SkillCost>,
     /// What no skill took.
     pub no_skill: PartCost,
@@ -35,40 +36,26 @@ pub struct SkillCostSums {
 impl SkillCostSums {
     /// The name of this grouping, which is no column of usage.
     pub const GROUPING: &str = "skill";
-}
+    /// Skills that are returned at most.
+    pub const MAX_SKILLS: usize = 10_000;
 
-impl Store {
-    /// What every skill took since the beginning of a day, and what no skill took. The sums of
-    /// `tenant`, or of all.
-    ///
-    /// # Errors
-    /// When the store cannot be read.
-    pub async fn skill_costs(
-        &self,
-        tenant: Option<&TenantId>,
-        since: Timestamp,
-    ) -> Result<SkillCostSums> {
-        let since = since.day_start();
-        let rows = self.db().fetch_all(select_sums(tenant, since)).await?;
-        let mut skills: Vec<SkillCost> = Vec::new();
-        let mut all = SkillCost::new(OTHER_SKILLS, None);
-        let (mut total, mut total_sandbox_millis, mut requests) = (PartCost::default(), 0, 0);
-        for row in &rows {
-            let cost = from_row(row)?;
-            match row.text("kind")?.as_str() {
-                "skill" => skills.push(cost),
-                "skills" => all = cost,
-                // The usage is in the columns of one part.
-                _ => {
-                    total = cost.offered;
-                    total_sandbox_millis = cost.sandbox_millis;
-                    requests = cost.runs.offered;
-                }
-            }
+    /// Of more than `limit` skills, those that cost most; what the others took is one entry.
+    fn new(costs: PeriodCosts, since: Timestamp, limit: usize) -> SkillCostSums {
+        let PeriodCosts {
+            mut skills,
+            all,
+            total,
+            total_sandbox_millis,
+            requests,
+        } = costs;
+        // Rows may have the name of the rest too: they are a part of it.
+        skills.retain(|skill| skill.key() != (OTHER_SKILLS, None));
+        if skills.len() > limit {
+            // The sort is stable: among equals, the first names stay.
+            skills.sort_by_key(|skill| Reverse(skill.total().cost_nanos));
+            skills.truncate(limit);
+            skills.sort_by(|a, b| a.key().cmp(&b.key()));
         }
-        skills.sort_by(|a, b| (&a.skill, &a.skill_id).cmp(&(&b.skill, &b.skill_id)));
-        let no_skill = total.since(&all.total());
-        let no_skill_sandbox_millis = total_sandbox_millis.saturating_sub(all.sandbox_millis);
         let mut rest = SkillCost::new(OTHER_SKILLS, None);
         rest.add(&all);
         for skill in &skills {
@@ -77,52 +64,99 @@ impl Store {
         if !rest.is_nothing() {
             skills.push(rest);
         }
-        Ok(SkillCostSums {
+        SkillCostSums {
             since,
             skills,
-            no_skill,
-            no_skill_sandbox_millis,
+            no_skill: total.since(&all.total()),
+            no_skill_sandbox_millis: total_sandbox_millis.saturating_sub(all.sandbox_millis),
             total,
             total_sandbox_millis,
             requests,
-        })
+        }
     }
 }
 
 impl Store {
-    /// What some of the tenant's skills took since the beginning of a day, by id. Those that
-    /// took nothing are left out. Unlike [`Store::skill_costs`], it reads nothing of others.
+    /// What every skill took since the beginning of a day, and what no skill took. The sums of
+    /// `tenant`, or of all. Of more than `limit` skills, those that cost most.
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn skill_costs_of(
+    pub async fn skill_costs(
         &self,
-        tenant: &TenantId,
+        tenant: Option<&TenantId>,
         since: Timestamp,
-        skills: &[&str],
-    ) -> Result<Vec<SkillCost>> {
-        if skills.is_empty() {
-            return Ok(Vec::new());
+        limit: usize,
+    ) -> Result<SkillCostSums> {
+        let since = since.day_start();
+        let costs = match PastDays::within(since, Timestamp::now()) {
+            None => self.period_costs(tenant, since, None).await?,
+            Some(past) => {
+                let mut costs = self.period_costs(tenant, past.end, None).await?;
+                let before = self.past_costs(tenant, past).await?;
+                // A part that was cut may lack a skill that the other one has.
+                if costs.skills.len().max(before.skills.len()) < SkillCostSums::MAX_SKILLS {
+                    costs.add(&before);
+                    costs
+                } else {
+                    self.period_costs(tenant, since, None).await?
+                }
+            }
+        };
+        let limit = limit.min(SkillCostSums::MAX_SKILLS);
+        Ok(SkillCostSums::new(costs, since, limit))
+    }
+
+    async fn past_costs(
+        &self,
+        tenant: Option<&TenantId>,
+        days: PastDays,
+    ) -> Result<Arc<PeriodCosts>> {
+        let key = (tenant.map(|tenant| tenant.as_str().to_owned()), days);
+        let cache = &self.past_costs_cache().0.0;
+        if let Some(costs) = cache.get(&key).await {
+            return Ok(costs);
         }
-        let sql = select_sums_of(tenant, since.day_start(), skills);
-        let rows = self.db().fetch_all(sql).await?;
-        rows.iter().map(from_row).collect()
+        let costs = self.period_costs(tenant, days.start, Some(days.end));
+        let costs = Arc::new(costs.await?);
+        cache.insert(key, Arc::clone(&costs)).await;
+        Ok(costs)
+    }
+
+    /// The costs of a part of the period.
+    async fn period_costs(
+        &self,
+        tenant: Option<&TenantId>,
+        from: Timestamp,
+        before: Option<Timestamp>,
+    ) -> Result<PeriodCosts> {
+        let rows = self.db().fetch_all(select_sums(tenant, from, before));
+        let mut costs = PeriodCosts::default();
+        for row in &rows.await? {
+            let cost = from_row(row)?;
+            match row.text("kind")?.as_str() {
+                "skill" => costs.skills.push(cost),
+                "skills" => costs.all = cost,
+                // The usage is in the columns of one part.
+                _ => {
+                    costs.total = cost.offered;
+                    costs.total_sandbox_millis = cost.sandbox_millis;
+                    costs.requests = cost.runs.offered;
+                }
+            }
+        }
+        costs.skills.sort_by(|a, b| a.key().cmp(&b.key()));
+        Ok(costs)
     }
 }
 
-fn select_sums_of(tenant: &TenantId, since: Timestamp, skills: &[&str]) -> Sql {
-    push_sums(Sql::new("SELECT skill_id, MAX(skill) AS skill"))
-        .push_bind(" FROM skill_costs WHERE tenant = ", tenant.as_str())
-        .push(" AND skill_id IN ")
-        .push_list(skills.iter().copied())
-        .push_bind(" AND created_at >= ", since)
-        .push(" GROUP BY skill_id ORDER BY skill_id")
-}
-
 /// One statement, because what is written between two would be counted by one of them only.
-fn select_sums(tenant: Option<&TenantId>, since: Timestamp) -> Sql {
+fn select_sums(tenant: Option<&TenantId>, from: Timestamp, before: Option<Timestamp>) -> Sql {
     let within = |sql: Sql| {
-        let sql = sql.push_bind(" WHERE created_at >= ", since);
+        let mut sql = sql.push_bind(" WHERE created_at >= ", from);
+        if let Some(before) = before {
+            sql = sql.push_bind(" AND created_at < ", before);
+        }
         match tenant {
             Some(tenant) => sql.push_bind(" AND tenant = ", tenant.as_str()),
             None => sql,
@@ -131,8 +165,11 @@ fn select_sums(tenant: Option<&TenantId>, since: Timestamp) -> Sql {
     let sql = Sql::new("SELECT * FROM (SELECT 'skill' AS kind, skill_id, skill");
     let sql = within(push_sums(sql).push(" FROM skill_costs"));
     let sql = sql.push_bind(
-        " GROUP BY skill_id, skill ORDER BY skill, skill_id LIMIT ",
-        MAX_GROUPS,
+        " GROUP BY skill_id, skill
+          ORDER BY SUM(offered_cost_nanos + loaded_cost_nanos + used_cost_nanos) DESC,
+                   skill, skill_id
+          LIMIT ",
+        i64::try_from(SkillCostSums::MAX_SKILLS).unwrap_or(i64::MAX),
     );
     let sql = sql.push(") AS each_skill UNION ALL SELECT 'skills', '', ''");
     let sql = within(push_sums(sql).push(" FROM skill_costs"));
@@ -154,7 +191,8 @@ fn select_sums(tenant: Option<&TenantId>, since: Timestamp) -> Sql {
     within(sql)
 }
 
-fn push_sums(mut sql: Sql) -> Sql {
+/// Appends the sums of all counts.
+pub(super) fn push_sums(mut sql: Sql) -> Sql {
     for column in COUNTS {
         sql = sql.push(", CAST(COALESCE(SUM(").push(column);
         sql = sql.push("), 0) AS BIGINT) AS ").push(column);
@@ -162,7 +200,8 @@ fn push_sums(mut sql: Sql) -> Sql {
     sql
 }
 
-fn from_row(row: &DbRow) -> Result<SkillCost> {
+/// From a row with these sums.
+pub(super) fn from_row(row: &DbRow) -> Result<SkillCost> {
     let count = |column| -> Result<u64> { Ok(u64::try_from(row.int(column)?).unwrap_or_default()) };
     let id = row.text("skill_id")?;
     Ok(SkillCost {
@@ -197,31 +236,4 @@ fn from_row(row: &DbRow) -> Result<SkillCost> {
         },
         sandbox_millis: count("sandbox_ms")?,
     })
-}
-
-impl Timestamp {
-    /// The beginning of its day in UTC.
-    #[must_use]
-    pub fn day_start(self) -> Timestamp {
-        let micros = self.as_micros();
-        Timestamp::from_micros(micros.saturating_sub(micros.rem_euclid(DAY_MICROS)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::skills::query_plan::assert_no_table_is_scanned;
-
-    #[test]
-    fn the_costs_of_a_few_skills_are_found_by_skill() {
-        let (tenant, since) = (TenantId::default_tenant(), Timestamp::from_micros(0));
-        let skills = ["skill_1", "skill_2"];
-        let steps = assert_no_table_is_scanned([select_sums_of(&tenant, since, &skills)]);
-        let by_skill = "skill_costs_by_skill (tenant=? AND skill_id=? AND created_at>?)";
-        assert!(
-            steps.iter().any(|step| step.ends_with(by_skill)),
-            "{steps:#?}"
-        );
-    }
 }

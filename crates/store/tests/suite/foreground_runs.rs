@@ -249,7 +249,7 @@ async fn a_server_that_comes_back_adds_only_what_was_not_counted(bed: TestBed) {
     store.end_foreground_runs(&[end]).await.unwrap();
     assert_eq!(status(&store, tenant, &run.id).await, "completed");
     assert_eq!(counted(&store).await, (1, 1, 20, 200));
-    let costs = store.skill_costs(Some(tenant), Timestamp::EPOCH).await;
+    let costs = store.skill_costs(Some(tenant), Timestamp::EPOCH, 100).await;
     let costs = costs.unwrap();
     assert_eq!(costs.skills, [skill_cost(2)]);
     assert_eq!(costs.total_sandbox_millis, 6);

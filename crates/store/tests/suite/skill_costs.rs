@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use prowess_store::{
-    PageCursor, PagePosition, PageRequest, PartCost, SkillCost, SkillDeleteRule, SkillRunsFilter,
-    SortOrder, Store, TenantId, Timestamp, UsageRow,
+    PageCursor, PagePosition, PageRequest, PartCost, SkillCost, SkillCostSums, SkillDeleteRule,
+    SkillRunsFilter, SortOrder, Store, TenantId, Timestamp, UsageGrouping, UsageQuery, UsageRow,
 };
 
 use crate::testbed::{TestBed, execute, on_both_databases};
@@ -12,12 +12,14 @@ use crate::testbed::{TestBed, execute, on_both_databases};
 on_both_databases! {
     skills_and_no_skill_are_the_usage,
     rows_of_days_that_are_over_are_merged_and_sums_stay,
+    sums_of_past_days_and_of_today_are_added_up,
     skills_are_listed_with_their_runs_or_without_any,
     pages_of_the_report_have_every_skill_once,
     costs_are_of_the_own_tenant,
 }
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
+const ALL: usize = SkillCostSums::MAX_SKILLS;
 
 fn part(input: u64, output: u64, cost: u64) -> PartCost {
     PartCost {
@@ -69,7 +71,10 @@ fn row(tenant: &TenantId, skills: Vec<SkillCost>) -> UsageRow {
 
 async fn skills_and_no_skill_are_the_usage(bed: TestBed) {
     let store = bed.open().await;
-    let empty = store.skill_costs(None, Timestamp::EPOCH).await.unwrap();
+    let empty = store
+        .skill_costs(None, Timestamp::EPOCH, ALL)
+        .await
+        .unwrap();
     assert_eq!((empty.skills.len(), empty.requests), (0, 0));
     let forms = || cost("forms", Some("skill_1"), true);
     let rows = [
@@ -78,7 +83,10 @@ async fn skills_and_no_skill_are_the_usage(bed: TestBed) {
         row(&bed.tenant, Vec::new()),
     ];
     store.record_usage(&rows).await.unwrap();
-    let sums = store.skill_costs(None, Timestamp::now()).await.unwrap();
+    let sums = store
+        .skill_costs(None, Timestamp::now(), ALL)
+        .await
+        .unwrap();
     assert_eq!(sums.since, Timestamp::now().day_start());
     let mut twice = forms();
     twice.add(&forms());
@@ -116,15 +124,93 @@ async fn rows_of_days_that_are_over_are_merged_and_sums_stay(bed: TestBed) {
     // Another day, and today.
     let other_day = [row(&bed.tenant, vec![cost("b", None, false)])];
     store.record_usage(&other_day).await.unwrap();
-    let before = store.skill_costs(None, old).await.unwrap();
+    let before = store.skill_costs(None, old, ALL).await.unwrap();
     for _ in 0..2 {
         store.collect_garbage(DAY).await.unwrap();
-        assert_eq!(store.skill_costs(None, old).await.unwrap(), before);
+        // A store that has not read these days before.
+        let sums = bed.open().await.skill_costs(None, old, ALL).await;
+        assert_eq!(sums.unwrap(), before);
     }
     // All that is left of the old day are merged rows.
     execute(&bed, "DELETE FROM skill_costs WHERE merged = 1").await;
-    let left = store.skill_costs(None, old).await.unwrap();
+    let left = bed.open().await.skill_costs(None, old, ALL).await.unwrap();
     assert_eq!(left.skills, [cost("b", None, false)]);
+}
+
+/// Days that are over are read once; what is added today counts at once.
+async fn sums_of_past_days_and_of_today_are_added_up(bed: TestBed) {
+    let store = bed.open().await;
+    let skills = || vec![cost("forms", Some("skill_1"), true), cost("b", None, false)];
+    let since = Timestamp::now().day_start().before(10 * DAY);
+    let since = since.after(DAY / 2);
+    let by_model = UsageQuery {
+        tenant: Some(&bed.tenant),
+        since,
+        by: UsageGrouping::Model,
+    };
+    let by_day = UsageQuery {
+        by: UsageGrouping::Day,
+        ..by_model.clone()
+    };
+    // The first day of the period has rows before and after its beginning.
+    let early = since.before(Duration::from_millis(1));
+    for at in [
+        early,
+        since,
+        since.after(3 * DAY),
+        since.after(9 * DAY),
+        Timestamp::now(),
+    ] {
+        let row = [row(&bed.tenant, skills())];
+        store.record_usage(&row).await.unwrap();
+        for table in ["usage", "skill_costs"] {
+            let at = at.as_micros();
+            let sql = format!(
+                "UPDATE {table} SET created_at = {at}
+                 WHERE created_at = (SELECT MAX(created_at) FROM {table})"
+            );
+            execute(&bed, &sql).await;
+        }
+    }
+    // Twice: from the rows, and from memory.
+    for _ in 0..2 {
+        let sums = store.usage(&by_model).await.unwrap();
+        let requests: Vec<u64> = sums.iter().map(|sum| sum.requests).collect();
+        assert_eq!(requests, [4]);
+        let days = store.usage(&by_day).await.unwrap();
+        let requests: Vec<u64> = days.iter().map(|sum| sum.requests).collect();
+        assert_eq!(requests, [1, 1, 1, 1]);
+        // Periods of skills begin with a day.
+        let costs = store.skill_costs(Some(&bed.tenant), since, ALL).await;
+        let costs = costs.unwrap();
+        assert_eq!(costs.requests, 5);
+        let names: Vec<_> = costs.skills.iter().map(|cost| &cost.skill).collect();
+        assert_eq!(names, ["b", "forms"]);
+        assert_eq!(costs.skills[1].runs.used, 5);
+    }
+    let other = TenantId::new("other").unwrap();
+    let of_other = UsageQuery {
+        tenant: Some(&other),
+        ..by_model.clone()
+    };
+    assert!(store.usage(&of_other).await.unwrap().is_empty());
+    let of_other = store.skill_costs(Some(&other), since, ALL).await.unwrap();
+    assert_eq!((of_other.skills.len(), of_other.requests), (0, 0));
+    // Of days that are over nothing more is read, of today everything.
+    execute(&bed, "DELETE FROM usage WHERE id IS NOT NULL").await;
+    let row = [row(&bed.tenant, skills())];
+    store.record_usage(&row).await.unwrap();
+    let sums = store.usage(&by_model).await.unwrap();
+    let requests: Vec<u64> = sums.iter().map(|sum| sum.requests).collect();
+    assert_eq!(requests, [1 + 1]);
+    // Of more skills than the limit, the most expensive one and the others together.
+    let costs = store.skill_costs(Some(&bed.tenant), since, 1).await;
+    let costs = costs.unwrap();
+    let names: Vec<_> = costs.skills.iter().map(|cost| &cost.skill).collect();
+    assert_eq!(names, ["forms", "(other)"]);
+    assert_eq!(costs.skills[1].runs.offered, 6);
+    // Three requests of past days, which are in memory, and the new one.
+    assert_eq!(costs.requests, 3 + 1);
 }
 
 async fn skills_are_listed_with_their_runs_or_without_any(bed: TestBed) {
@@ -229,11 +315,14 @@ async fn costs_are_of_the_own_tenant(bed: TestBed) {
     let mine = vec![cost("mine", Some(&id), true)];
     store.record_usage(&[row(&bed.tenant, mine)]).await.unwrap();
     let since = Timestamp::EPOCH;
-    let sums = store.skill_costs(Some(&other), since).await.unwrap();
+    let sums = store.skill_costs(Some(&other), since, ALL).await.unwrap();
     assert_eq!((sums.skills.len(), sums.requests), (0, 0));
     let page = PageRequest::default();
     let page = store.list_skill_runs(&other, since, None, &page).await;
     assert!(page.unwrap().items.is_empty());
-    let sums = store.skill_costs(Some(&bed.tenant), since).await.unwrap();
+    let sums = store
+        .skill_costs(Some(&bed.tenant), since, ALL)
+        .await
+        .unwrap();
     assert_eq!(sums.skills.len(), 1);
 }

@@ -14,7 +14,7 @@ pub(super) async fn download(
     QueryFields(query): QueryFields,
 ) -> Result<Response, PageError> {
     let choice = UsageChoice::read(&query);
-    let answer: Value = visitor.api.get(&choice.path(&visitor)).await?;
+    let answer: Value = visitor.api.get(&choice.path(&visitor, None)).await?;
     let mut lines = format!(
         "{},requests,errors,input_tokens,output_tokens,sandbox_ms,cost\r\n",
         choice.by

@@ -26,6 +26,8 @@ use crate::visitor::Visitor;
 
 /// Rows on the page; the file has all.
 const MAX_ROWS: usize = 200;
+/// Skills among them; there is a row for other skills, and one for no skill.
+const MAX_SKILLS: usize = MAX_ROWS - 2;
 /// Bars of a chart that is not by days.
 const MAX_BARS: usize = 20;
 
@@ -64,6 +66,8 @@ struct UsagePage {
     totals: UsageTotals,
     chart: Option<BarChart>,
     left_out: usize,
+    /// Whether some skills are in one row together.
+    has_others: bool,
     csv: String,
 }
 
@@ -95,13 +99,18 @@ impl UsageChoice {
         }
     }
 
-    /// The request of the API. An operator who chose a tenant sees its usage only.
-    fn path(&self, visitor: &Visitor) -> String {
+    /// The request of the API, for as many rows as the page has, or for all. An operator who
+    /// chose a tenant sees its usage only.
+    fn path(&self, visitor: &Visitor, limit: Option<usize>) -> String {
         let tenant = visitor.tenant.as_deref().filter(|_| visitor.is_operator);
+        // The API limits usage by skill only.
+        let limit = limit.filter(|_| self.by == "skill");
+        let limit = limit.map(|limit| limit.to_string());
         let pairs = [
             ("by", Some(self.by)),
             ("since", Some(self.since)),
             ("tenant", tenant),
+            ("limit", limit.as_deref()),
         ];
         with_query("/v1/usage", &pairs)
     }
@@ -109,7 +118,7 @@ impl UsageChoice {
 
 async fn show(visitor: Visitor, QueryFields(query): QueryFields) -> Result<Response, PageError> {
     let choice = UsageChoice::read(&query);
-    let path = choice.path(&visitor);
+    let path = choice.path(&visitor, Some(MAX_SKILLS));
     let answer: Value = visitor.api.get(&path).await?;
     let mut rows = table::read(&answer, choice.by);
     let totals = UsageTotals::new(&rows);
@@ -118,6 +127,7 @@ async fn show(visitor: Visitor, QueryFields(query): QueryFields) -> Result<Respo
         // The newest first, unlike in the chart.
         rows.reverse();
     }
+    let has_others = choice.by == "skill" && rows.iter().any(|row| row.name == "(other)");
     let left_out = rows.len().saturating_sub(MAX_ROWS);
     rows.truncate(MAX_ROWS);
     let link = |&(name, label): &(&'static str, &'static str)| ChoiceLink {
@@ -140,6 +150,7 @@ async fn show(visitor: Visitor, QueryFields(query): QueryFields) -> Result<Respo
         totals,
         chart,
         left_out,
+        has_others,
         csv: with_query("/console/usage.csv", &pairs),
     }))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::State;
-use prowess_store::{PageCursor, SkillCost, SkillRuns, SkillRunsFilter, SortOrder, Timestamp};
+use prowess_store::{NamedSkillCost, PageCursor, SkillRuns, SkillRunsFilter, SortOrder, Timestamp};
 use prowess_wire::excerpt;
 use serde_json::{Value, json};
 
@@ -87,7 +87,8 @@ async fn usage_of(
     }))
 }
 
-fn cost_json(cost: &SkillCost, with_money: bool) -> Value {
+fn cost_json(named: &NamedSkillCost, with_money: bool) -> Value {
+    let cost = &named.cost;
     let mut shown = json!({
         "type": "skill_usage",
         "skill_id": cost.skill_id,
@@ -96,9 +97,11 @@ fn cost_json(cost: &SkillCost, with_money: bool) -> Value {
         "runs_loaded": cost.runs.loaded,
         "runs_used": cost.runs.used,
         "runs_loaded_in_vain": cost.runs.in_vain.max(0),
+        "last_used_at": named.last_used_at.map(render::rfc3339),
     });
     let total = cost.total();
     if let (true, Some(shown)) = (with_money, shown.as_object_mut()) {
+        shown.insert("sandbox_ms".to_owned(), cost.sandbox_millis.into());
         let cost = total.cost_nanos as f64 / NANOS_PER_UNIT;
         shown.insert("input_tokens".to_owned(), total.input_tokens.into());
         shown.insert("output_tokens".to_owned(), total.output_tokens.into());
