@@ -14,6 +14,7 @@ use crate::file_set::FileSet;
 use crate::file_stream::stream_of;
 use crate::recent::RecentMap;
 use crate::store_error::{not_found, store_error, tenant_of};
+use crate::temporary::TemporaryContainers;
 
 /// Entries of all containers whose files are kept in memory.
 const MAX_CACHED_ENTRIES: usize = 500_000;
@@ -25,6 +26,7 @@ const MAX_READS: usize = 5;
 pub(crate) struct ContainerReader {
     store: Store,
     pub(crate) deferred: DeferredContainers,
+    pub(crate) temporary: TemporaryContainers,
     /// Files by the digest of all of them.
     files: RecentMap<Digest, Arc<FileSet>>,
 }
@@ -45,6 +47,7 @@ impl ContainerReader {
         Self {
             store,
             deferred: DeferredContainers::default(),
+            temporary: TemporaryContainers::default(),
             files: RecentMap::new(MAX_CACHED_ENTRIES),
         }
     }
@@ -56,6 +59,9 @@ impl ContainerReader {
         id: &str,
     ) -> Result<(TenantId, ClusterContainer), Error> {
         let tenant = tenant_of(owner).map_err(|_| not_found(id))?;
+        if let Some(container) = self.temporary.get(owner, id) {
+            return Ok((tenant, container));
+        }
         let found = self.store.cluster_container(&tenant, id).await;
         let container = found.map_err(store_error)?.ok_or_else(|| not_found(id))?;
         Ok((tenant, container))
@@ -68,6 +74,15 @@ impl ContainerReader {
         id: &str,
     ) -> Result<ClusterContainerSummary, Error> {
         let tenant = tenant_of(owner).map_err(|_| not_found(id))?;
+        if let Some(container) = self.temporary.get(owner, id) {
+            return Ok(ClusterContainerSummary {
+                id: container.id,
+                setup: container.setup,
+                stored_bytes: container.stored_bytes,
+                created_at: container.created_at,
+                used_at: container.used_at,
+            });
+        }
         let found = self.store.cluster_container_summary(&tenant, id).await;
         found.map_err(store_error)?.ok_or_else(|| not_found(id))
     }

@@ -20,6 +20,7 @@
 //! | `waiting` | commands that wait for a worker, fair between tenants |
 //! | `containers` | containers as they are now |
 //! | `deferred` | changes that a kept run commits itself |
+//! | `temporary` | containers that are in the memory of this gateway only |
 //! | `file_set`, `entries`, `file_stream` | files of a container in memory, in the store, and as streams |
 //! | `skills` | skills of containers, by digest |
 //! | `layers` | packages that workers have installed |
@@ -48,6 +49,7 @@ mod sandboxes;
 mod settings;
 mod skills;
 mod store_error;
+mod temporary;
 mod waiting;
 
 pub use cluster::ClusterSandboxes;

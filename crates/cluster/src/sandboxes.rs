@@ -29,6 +29,10 @@ impl Sandboxes for ClusterSandboxes {
         Box::pin(self.create_container(owner, new))
     }
 
+    fn create_temporary<'a>(&'a self, owner: &'a str, policy: Policy) -> SandboxFuture<'a, String> {
+        Box::pin(async move { self.add_temporary(owner, policy) })
+    }
+
     fn recreate<'a>(
         &'a self,
         owner: &'a str,

@@ -52,6 +52,13 @@ pub trait Sandboxes: fmt::Debug + Send + Sync + 'static {
     /// Creates a container and returns its id.
     fn create<'a>(&'a self, owner: &'a str, new: ContainerSpec) -> SandboxFuture<'a, String>;
 
+    /// Creates a container for a purpose of the server itself, without skills, packages and
+    /// records of uploads, and returns its id. It is used by its id like any other; but it is
+    /// in no list, counts for no limit of its owner's containers and bytes, and no other is removed
+    /// for it. The caller bounds how many there are at once, and destroys it: what is left of it
+    /// when the server dies expires.
+    fn create_temporary<'a>(&'a self, owner: &'a str, policy: Policy) -> SandboxFuture<'a, String>;
+
     /// Creates an empty container with the id of one that existed before and has expired.
     /// [`Error::ContainerExists`] when it still exists.
     fn recreate<'a>(
@@ -182,7 +189,7 @@ pub trait Sandboxes: fmt::Debug + Send + Sync + 'static {
     /// Describes one container.
     fn container<'a>(&'a self, owner: &'a str, id: &'a str) -> SandboxFuture<'a, ContainerInfo>;
 
-    /// The containers of one owner, the most recently used first.
+    /// The containers of one owner, the most recently used first, without temporary ones.
     fn containers_of_owner<'a>(&'a self, owner: &'a str) -> SandboxFuture<'a, Vec<ContainerInfo>>;
 
     /// Removes a container and its files.

@@ -7,6 +7,7 @@
 //! | [`hostile`] | archives that must be refused, each with the code it must be refused by |
 //! | [`friendly`] | archives as common tools write them, which must be read |
 //! | [`pdf`] | PDF files, good ones and such that lie |
+//! | [`pdf_programs`] | programs in place of those that draw their pages, as slow as a test needs |
 //! | [`postgres`], [`s3`], [`seaweed`], [`nats`], [`haproxy`] | real servers, started for a test and gone with it |
 //! | [`fleet`] | a cluster of real processes, each of which can be killed |
 //! | [`tcp_proxy`] | a network between two programs that can be lost |
@@ -37,6 +38,7 @@ pub mod hostile;
 mod kept_folder;
 pub mod nats;
 pub mod pdf;
+pub mod pdf_programs;
 pub mod postgres;
 pub mod raw_tar;
 pub mod raw_zip;
@@ -49,4 +51,5 @@ pub mod upstream;
 pub mod watched;
 
 pub use pdf::PdfFixture;
+pub use pdf_programs::PdfPrograms;
 pub use skill::SkillFixture;

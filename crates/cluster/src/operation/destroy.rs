@@ -12,6 +12,9 @@ impl ClusterSandboxes {
     pub(crate) async fn destroy_container(&self, owner: &str, id: &str) -> Result<(), Error> {
         let tenant = tenant_of(owner).map_err(|_| not_found(id))?;
         let _turn = self.locks.acquire(id).await?;
+        if self.remove_temporary(owner, id).await {
+            return Ok(());
+        }
         if self.containers.deferred.state(owner, id).is_some() {
             // A run replaces its container when it needs another skill, and may be resumed from
             // its last step, which has this one. It expires.

@@ -35,7 +35,10 @@ impl ClusterSandboxes {
         execution: Execution,
     ) -> Result<ExecutionReport, Error> {
         let tenant = tenant_of(owner).map_err(|_| not_found(id))?;
-        let ended = self.run_held(owner, tenant, id, execution).await;
+        let ended = match self.containers.temporary.contains(owner, id) {
+            true => Box::pin(self.run_temporary(owner, id, execution)).await,
+            false => self.run_held(owner, tenant, id, execution).await,
+        };
         self.counts.add_end(&ended);
         ended
     }
@@ -117,7 +120,7 @@ impl ClusterSandboxes {
     }
 
     /// Everything that a worker needs for the command, by digest.
-    fn order(
+    pub(super) fn order(
         &self,
         owner: &str,
         holder: &str,
@@ -161,7 +164,11 @@ impl ClusterSandboxes {
         })
     }
 
-    fn access(&self, current: &CurrentContainer, mounted: &[MountedSkill]) -> CommandAccess {
+    pub(super) fn access(
+        &self,
+        current: &CurrentContainer,
+        mounted: &[MountedSkill],
+    ) -> CommandAccess {
         let files = mounted.iter().flat_map(|skill| &skill.files);
         let state = current.deferred.as_ref();
         CommandAccess {
@@ -216,7 +223,7 @@ impl ClusterSandboxes {
     }
 
     /// Keeps changes until their run commits them.
-    async fn defer(
+    pub(super) async fn defer(
         &self,
         owner: &str,
         current: &CurrentContainer,

@@ -11,6 +11,7 @@ pub(crate) mod mount;
 pub(crate) mod put;
 pub(crate) mod read;
 pub(crate) mod restore;
+pub(crate) mod temporary;
 pub(crate) mod unlink;
 pub(crate) mod update;
 pub(crate) mod uploads;

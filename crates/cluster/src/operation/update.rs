@@ -151,9 +151,13 @@ impl ClusterSandboxes {
         let state = current.deferred.as_ref();
         let mut in_memory = state.map_or(0, |state| state.memory_bytes());
         let mut new = HashMap::new();
-        for (digest, bytes) in update.contents {
-            let content = self.pending_content(digest, bytes, &mut in_memory).await?;
-            new.insert(digest, content);
+        if self.containers.temporary.contains(owner, id) {
+            new = self.temporary_contents(update.contents).await?;
+        } else {
+            for (digest, bytes) in update.contents {
+                let content = self.pending_content(digest, bytes, &mut in_memory).await?;
+                new.insert(digest, content);
+            }
         }
         if let Some(setup) = &update.setup {
             let setup = write_setup(setup)?;

@@ -17,3 +17,4 @@ mod placed;
 mod resumed;
 mod shared;
 mod support;
+mod temporary;

@@ -1,12 +1,10 @@
 //! Pages of PDF files, drawn by the real programs in a real sandbox.
 
-use std::path::Path;
-use std::process::Command;
-
 use http::Method;
 use prowess_engine::SandboxHandle;
 use prowess_sandbox::{RuntimeSource, Sandbox, SandboxSettings};
 use prowess_server::ServerSettings;
+use prowess_testkit::pdf_programs::copy_programs;
 use prowess_testkit::{PdfFixture, SkillFixture};
 use serde_json::json;
 use tempfile::TempDir;
@@ -182,25 +180,11 @@ async fn a_pdf_file_that_lies_is_not_shown_but_the_reason_is() {
     }
 }
 
-/// A root file system with a shell and nothing else.
-fn root_with_a_shell(root: &Path) {
-    let script = r#"
-        set -e
-        mkdir -p usr/bin usr/lib usr/lib64
-        for name in bin lib lib64; do ln -s "usr/$name" "$name"; done
-        for file in /bin/sh $(ldd /bin/sh | grep -o '/[^ ]*'); do
-            mkdir -p ".$(dirname "$file")"
-            cp -L "$file" ".$file"
-        done"#;
-    let mut command = Command::new("sh");
-    let made = command.args(["-c", script]).current_dir(root).status();
-    assert!(made.unwrap().success());
-}
-
 #[tokio::test]
 async fn without_the_programs_the_page_has_the_command_that_installs_them() {
     let root = tempfile::tempdir().unwrap();
-    root_with_a_shell(root.path());
+    // A shell and nothing else.
+    copy_programs(root.path(), &["sh"]);
     let (console, _folder) = with_sandbox(RuntimeSource::Folder(root.path().into())).await;
     let file = upload(&console, "report.pdf", &report()).await;
     let shown = fragment(&console, &format!("/console/preview/files/{file}")).await;

@@ -9,6 +9,9 @@
 //! | `files` | the files in a container |
 
 pub(crate) mod api;
+/// Where commands of tests run.
+#[cfg(test)]
+pub(crate) mod command_place;
 pub(crate) mod create;
 pub(crate) mod files;
 /// A cluster in this process, for tests that are run a second time over it.

@@ -1,11 +1,11 @@
-//! Draws a page by a command in a container that exists for it alone, without network.
+//! Draws a page by a command in a temporary container, without network.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use prowess_sandbox::{
-    Command, CommandOutcome, ContainerSpec, Error as SandboxError, Execution, ExecutionReport,
-    Network, SharedSandboxes,
+    Command, CommandOutcome, Error as SandboxError, Execution, ExecutionReport, Network,
+    SharedSandboxes,
 };
 use prowess_store::TenantId;
 
@@ -40,32 +40,41 @@ const MAX_PICTURE_BYTES: u64 = 8 << 20;
 const MAX_QUOTED_CHARS: usize = 200;
 
 impl Engine {
-    /// Draws a page of a PDF file, counted from 1.
+    /// Draws a page of a PDF file, counted from 1. The command is killed when `given_up` is ready.
     ///
-    /// When the future is dropped, its container remains until it expires: callers should let it
-    /// end.
+    /// When this future is dropped, its container remains until it expires: callers should let it
+    /// end, and give up instead.
     ///
     /// # Errors
-    /// When there is no sandbox, its runtime lacks the programs, the file has no such page, or
-    /// the page cannot be drawn.
+    /// When there is no sandbox, its runtime lacks the programs, the file has no such page, the
+    /// page cannot be drawn, or was given up.
     pub async fn draw_pdf_page(
         &self,
         tenant: &TenantId,
         pdf: Vec<u8>,
         number: u32,
+        given_up: impl Future<Output = ()> + Send,
     ) -> Result<PdfPage, PdfPageError> {
-        let sandbox = self.sandbox_handle().sandbox().await?;
+        tokio::pin!(given_up);
+        let sandbox = tokio::select! {
+            opened = self.sandbox_handle().sandbox() => opened?,
+            () = &mut given_up => return Err(PdfPageError::GivenUp { number }),
+        };
         let owner = tenant.as_str();
         // With the limits of any other command, so that a sandbox that was made ahead fits.
         let mut policy = self.settings().policy.clone();
         policy.network = Network::Off;
-        let container = sandbox.create(owner, ContainerSpec::from(policy)).await?;
+        let container = sandbox.create_temporary(owner, policy).await?;
         let drawing = draw(&sandbox, owner, &container, pdf, number);
-        let drawn = tokio::time::timeout(MAX_TOTAL_TIME, drawing).await;
-        let drawn = drawn.unwrap_or_else(|_| {
-            let seconds = MAX_TOTAL_TIME.as_secs();
-            Err(PdfPageError::Busy { number, seconds })
-        });
+        // Dropping the future has the command killed: at once on this host, by a message in a
+        // cluster.
+        let drawn = tokio::select! {
+            drawn = tokio::time::timeout(MAX_TOTAL_TIME, drawing) => drawn.unwrap_or_else(|_| {
+                let seconds = MAX_TOTAL_TIME.as_secs();
+                Err(PdfPageError::Busy { number, seconds })
+            }),
+            () = &mut given_up => Err(PdfPageError::GivenUp { number }),
+        };
         if let Err(error) = sandbox.destroy(owner, &container).await {
             // It expires like any other.
             let error = error.detail();

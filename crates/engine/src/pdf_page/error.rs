@@ -51,6 +51,12 @@ pub enum PdfPageError {
         /// How long it took.
         seconds: u64,
     },
+    /// Nobody waits for it any more.
+    #[error("nobody waits for page {number} of the PDF file any more")]
+    GivenUp {
+        /// The requested page.
+        number: u32,
+    },
     /// The sandbox failed.
     #[error(transparent)]
     Sandbox(RunError),

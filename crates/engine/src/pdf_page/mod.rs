@@ -2,7 +2,7 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | `draw` | one page, drawn by a command in a container of its own |
+//! | `draw` | one page, drawn by a command in a temporary container |
 //! | `png` | whether a file may be taken for a picture |
 //! | `error` | why there is no picture |
 //!

@@ -37,8 +37,8 @@ struct IndexState {
 
 #[derive(Debug, Clone)]
 struct ContainerEntry {
-    /// The tenant it is counted for.
-    owner: String,
+    /// The tenant it is counted for; none of a temporary one.
+    owner: Option<String>,
     created: u64,
     used: u64,
     host_id: u32,
@@ -51,6 +51,19 @@ struct ContainerEntry {
 }
 
 impl ContainerEntry {
+    /// Of a container that is about to be created.
+    fn new(owner: Option<String>, host_id: u32, now: u64) -> Self {
+        Self {
+            owner,
+            created: now,
+            used: now,
+            host_id,
+            disk: DiskUsage::default().on_disk(),
+            reserved: 0,
+            is_created: false,
+        }
+    }
+
     fn bytes(&self) -> u64 {
         let taken = self.disk.saturating_add(CONTAINER_BYTES);
         taken.saturating_add(self.reserved)
@@ -84,7 +97,7 @@ impl ContainerIndex {
             state.to_check.push_back(id.to_owned());
         }
         let known = ContainerEntry {
-            owner: tenant_for_owner(&meta.owner).to_owned(),
+            owner: (!meta.is_temporary).then(|| tenant_for_owner(&meta.owner).to_owned()),
             created: meta.created,
             used: meta.used,
             host_id: meta.host_id,
@@ -110,18 +123,15 @@ impl ContainerIndex {
         if held >= most {
             return Err(held);
         }
-        let known = ContainerEntry {
-            owner: tenant_for_owner(owner).to_owned(),
-            created: now,
-            used: now,
-            host_id,
-            disk: DiskUsage::default().on_disk(),
-            reserved: 0,
-            is_created: false,
-        };
-        state.put(id, known);
-        state.to_check.push_back(id.to_owned());
+        let owner = tenant_for_owner(owner).to_owned();
+        state.add(id, ContainerEntry::new(Some(owner), host_id, now));
         Ok(())
+    }
+
+    /// Counts a temporary container that is about to be created: in total, and for no owner.
+    pub(super) fn claim_temporary(&self, id: &str, host_id: u32, now: u64) {
+        let known = ContainerEntry::new(None, host_id, now);
+        self.lock().add(id, known);
     }
 
     pub(super) fn remove(&self, id: &str) {
@@ -263,12 +273,19 @@ impl IndexState {
         })
     }
 
+    fn add(&mut self, id: &str, known: ContainerEntry) {
+        self.put(id, known);
+        self.to_check.push_back(id.to_owned());
+    }
+
     fn put(&mut self, id: &str, known: ContainerEntry) {
         let bytes = known.bytes();
         self.disk = self.disk.saturating_add(bytes);
-        let owner = self.owners.entry(known.owner.clone()).or_default();
-        owner.disk = owner.disk.saturating_add(bytes);
-        owner.by_use.insert((known.used, id.to_owned()));
+        if let Some(owner) = &known.owner {
+            let owner = self.owners.entry(owner.clone()).or_default();
+            owner.disk = owner.disk.saturating_add(bytes);
+            owner.by_use.insert((known.used, id.to_owned()));
+        }
         self.by_use.insert((known.used, id.to_owned()));
         self.by_age.insert((known.created, id.to_owned()));
         *self.host_ids.entry(known.host_id).or_default() += 1;
@@ -281,11 +298,13 @@ impl IndexState {
         self.disk = self.disk.saturating_sub(bytes);
         self.by_use.remove(&(known.used, id.to_owned()));
         self.by_age.remove(&(known.created, id.to_owned()));
-        if let Some(owner) = self.owners.get_mut(&known.owner) {
+        if let Some(name) = &known.owner
+            && let Some(owner) = self.owners.get_mut(name)
+        {
             owner.disk = owner.disk.saturating_sub(bytes);
             owner.by_use.remove(&(known.used, id.to_owned()));
             if owner.by_use.is_empty() {
-                self.owners.remove(&known.owner);
+                self.owners.remove(name);
             }
         }
         if let Some(count) = self.host_ids.get_mut(&known.host_id) {

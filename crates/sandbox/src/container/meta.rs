@@ -41,9 +41,33 @@ pub(crate) struct ContainerMeta {
     /// Client files that were copied into it, as (id, path).
     #[serde(default)]
     pub(crate) uploads: Vec<(String, String)>,
+    /// Whether it is a temporary container: those count for no tenant.
+    #[serde(default)]
+    pub(crate) is_temporary: bool,
 }
 
 impl ContainerMeta {
+    /// Of a container that is created now.
+    pub(crate) fn new(
+        owner: &str,
+        policy: Policy,
+        host_id: u32,
+        mounts: Vec<(String, String)>,
+    ) -> Self {
+        let now = epoch_seconds();
+        Self {
+            owner: owner.to_owned(),
+            policy,
+            host_id,
+            mounts,
+            created: now,
+            used: now,
+            usage: DiskUsage::default(),
+            uploads: Vec::new(),
+            is_temporary: false,
+        }
+    }
+
     /// Reads it. A link in its place is not followed.
     pub(crate) fn load(folder: &Path) -> Option<Self> {
         let file = FolderHandle::open_path(folder)

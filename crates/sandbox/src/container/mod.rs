@@ -11,6 +11,7 @@ mod new_id;
 mod quota;
 mod recreate;
 mod storage;
+mod temporary;
 
 pub(crate) use account::tenant_for_owner;
 pub use files::FileInfo;
@@ -20,7 +21,6 @@ pub(crate) use meta::{ContainerMeta, epoch_seconds};
 pub use new_id::{check_container_id, new_container_id};
 pub(crate) use storage::remove_folder;
 
-use crate::collect::DiskUsage;
 use crate::collect::folder::FolderHandle;
 use crate::egress::DomainRule;
 use crate::error::Error;
@@ -141,22 +141,17 @@ impl ContainerStore {
         self.claim(&id, owner, free)?;
         let mounts = mounts().inspect_err(|_| self.index.remove(&id))?;
         let host_id = claim_host_id(&policy.limits).unwrap_or(free);
-        let (created, owner) = (epoch_seconds(), owner.to_owned());
-        let meta = ContainerMeta {
-            owner,
-            policy,
-            host_id,
-            mounts,
-            created,
-            used: created,
-            usage: DiskUsage::default(),
-            uploads: Vec::new(),
-        };
-        if let Err(error) = self.make(&id, &meta) {
+        let meta = ContainerMeta::new(owner, policy, host_id, mounts);
+        self.make_claimed(id, &meta)
+    }
+
+    /// Makes a container that is counted already.
+    fn make_claimed(&self, id: String, meta: &ContainerMeta) -> Result<String, Error> {
+        if let Err(error) = self.make(&id, meta) {
             self.index.remove(&id);
             return Err(error);
         }
-        self.index.set(&id, &meta);
+        self.index.set(&id, meta);
         Ok(id)
     }
 

@@ -78,6 +78,24 @@ impl ContainerStore {
         })
     }
 
+    /// Counts a new temporary container.
+    pub(super) fn claim_temporary(&self, id: &str, host_id: u32) -> Result<(), Error> {
+        let mut evicted = EvictedFolders::new();
+        let found = {
+            let _quota = self
+                .quota_lock
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            self.index.claim_temporary(id, host_id, epoch_seconds());
+            self.find_space(0, &mut evicted)
+        };
+        self.clear_all(evicted);
+        found.map_err(|short| {
+            self.index.remove(id);
+            short.error
+        })
+    }
+
     /// Reserves space for a container to grow, until its guard is dropped. Returns how many
     /// bytes are available.
     pub(crate) fn reserve_up_to(&self, held: &ContainerGuard, requested: u64) -> u64 {
@@ -105,7 +123,10 @@ impl ContainerStore {
                 .quota_lock
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
-            let made = self.make_space(&held.meta.owner, requested, &mut evicted);
+            let made = match held.meta.is_temporary {
+                true => self.find_space(requested, &mut evicted),
+                false => self.make_space(&held.meta.owner, requested, &mut evicted),
+            };
             let bytes = match &made {
                 Ok(()) => requested,
                 Err(short) => otherwise(short).min(requested),
@@ -115,6 +136,25 @@ impl ContainerStore {
         };
         self.clear_all(evicted);
         made
+    }
+
+    /// Whether a temporary container can use `requested` more bytes: of all bytes, and of no
+    /// tenant's. Only expired containers make room for it. These bytes are in the total, so a tenant
+    /// that needs space may find less of it.
+    fn find_space(
+        &self,
+        requested: u64,
+        evicted: &mut EvictedFolders,
+    ) -> Result<(), QuotaShortage> {
+        let all = self.quota.disk_bytes;
+        if self.index.disk().saturating_add(requested) > all {
+            evicted.extend(self.unlink_expired());
+        }
+        let used = self.index.disk();
+        match used.saturating_add(requested) > all {
+            true => Err(quota_shortage("disk_bytes", used, all)),
+            false => Ok(()),
+        }
     }
 
     /// Evicts until an owner can use `requested` more bytes. Containers in use stay.

@@ -69,7 +69,8 @@ impl Sandbox {
         let ended = self.inner.backend.run(job).await?;
         // An owner with waiting commands gains nothing from a provisioned sandbox: it would
         // take processor time from them, and the slot of another owner's.
-        let make_ahead = !permit.has_waiting();
+        // A temporary container is removed after its command.
+        let make_ahead = !permit.has_waiting() && !held.meta.is_temporary;
         let inner = Arc::clone(&self.inner);
         let level = inner.probe.grade.clone();
         if ended.wrote_nothing() {

@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::packages::builds::Builds;
 use crate::packages::layer_store::LayerStore;
 use crate::packages::{NpmRegistry, PackageIndex};
-use crate::policy::{Network, SandboxLimits};
+use crate::policy::{Network, Policy, SandboxLimits};
 use crate::probe::Probe;
 use crate::queue::Queue;
 use crate::runtimes::RuntimeGuard;
@@ -59,6 +59,16 @@ struct Inner {
     _runtime: Option<RuntimeGuard>,
 }
 
+/// Which container is created.
+enum Creation {
+    /// One with a new id.
+    New,
+    /// One with the id of one that has expired.
+    Again(String),
+    /// A temporary one, without skills and packages.
+    Temporary,
+}
+
 impl Sandbox {
     /// The result of probing the host when this was opened.
     #[must_use]
@@ -96,21 +106,33 @@ impl Sandbox {
     /// When a skill's name or files are not valid paths, a disk limit is reached, or the
     /// policy needs network access that the backend does not support.
     pub async fn create(&self, owner: &str, new: ContainerSpec) -> Result<String, Error> {
-        self.create_with_id(owner, None, new).await
+        self.create_as(owner, Creation::New, new).await
     }
 
-    /// Creates a container with this id, or with a new one.
-    async fn create_with_id(
+    /// Creates a container that is in no list, counts for no tenant, and for which no other is
+    /// evicted. The caller bounds how many there are at once, and destroys it.
+    ///
+    /// # Errors
+    /// As [`create`](Self::create).
+    pub async fn create_temporary(&self, owner: &str, policy: Policy) -> Result<String, Error> {
+        let new = ContainerSpec::from(policy);
+        self.create_as(owner, Creation::Temporary, new).await
+    }
+
+    async fn create_as(
         &self,
         owner: &str,
-        id: Option<String>,
+        creation: Creation,
         new: ContainerSpec,
     ) -> Result<String, Error> {
         if !self.inner.has_proxy && new.policy.network != Network::Off {
             let what = "network access";
             return Err(Error::Unsupported { what });
         }
-        self.inner.create_rate.wait(owner).await;
+        // A temporary container must not wait behind those that its owner creates.
+        if !matches!(creation, Creation::Temporary) {
+            self.inner.create_rate.wait(owner).await;
+        }
         let (inner, owner) = (Arc::clone(&self.inner), owner.to_owned());
         let made = run_blocking(move || {
             let layer = new.layer.iter();
@@ -126,11 +148,11 @@ impl Sandbox {
                 claimed = inner.backend.claim_warm(limits);
                 claimed
             };
-            let made = match id {
-                None => inner.containers.create(&owner, new.policy, mounts, claim),
-                Some(id) => inner
-                    .containers
-                    .recreate(&id, &owner, new.policy, mounts, claim),
+            let containers = &inner.containers;
+            let made = match creation {
+                Creation::New => containers.create(&owner, new.policy, mounts, claim),
+                Creation::Again(id) => containers.recreate(&id, &owner, new.policy, mounts, claim),
+                Creation::Temporary => containers.create_temporary(&owner, new.policy, claim),
             };
             drop(in_use);
             inner.forget_removed();
@@ -181,13 +203,13 @@ impl Sandbox {
         run_blocking(move || inner.containers.destroy(&held)).await
     }
 
-    /// All containers, the most recently used first.
+    /// All containers, the most recently used first, with temporary ones.
     #[must_use]
     pub fn containers(&self) -> Vec<ContainerInfo> {
         self.inner.containers.list()
     }
 
-    /// The containers of one owner, the most recently used first.
+    /// The containers of one owner, the most recently used first, without temporary ones.
     ///
     /// # Errors
     /// When no thread is available.

@@ -43,6 +43,10 @@ impl Sandboxes for Sandbox {
         Box::pin(Sandbox::create(self, owner, new))
     }
 
+    fn create_temporary<'a>(&'a self, owner: &'a str, policy: Policy) -> SandboxFuture<'a, String> {
+        Box::pin(Sandbox::create_temporary(self, owner, policy))
+    }
+
     fn recreate<'a>(
         &'a self,
         owner: &'a str,

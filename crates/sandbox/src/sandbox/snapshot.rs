@@ -1,6 +1,6 @@
 //! Snapshots of a container's files, and putting the files back to one.
 
-use super::Sandbox;
+use super::{Creation, Sandbox};
 use crate::backend::run_blocking;
 use crate::collect::{DiskUsage, measure};
 use crate::container;
@@ -111,7 +111,7 @@ impl Sandbox {
     /// one that this crate creates, and as [`create`](Self::create).
     pub async fn recreate(&self, owner: &str, id: &str, spec: ContainerSpec) -> Result<(), Error> {
         let id = container::check_container_id(id)?;
-        let created = self.create_with_id(owner, Some(id.to_owned()), spec).await;
-        created.map(drop)
+        let creation = Creation::Again(id.to_owned());
+        self.create_as(owner, creation, spec).await.map(drop)
     }
 }

@@ -9,6 +9,7 @@ use prowess_sandbox::{
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
 
 async fn open() -> (SharedSandboxes, Arc<TempDir>) {
@@ -103,6 +104,34 @@ async fn a_container_is_created_used_and_removed() {
         .await
         .unwrap();
     assert_eq!(bash(&shared, id, "ls").await, "");
+}
+
+#[tokio::test]
+async fn a_temporary_container_is_used_like_any_other_and_nobody_loses_one_for_it() {
+    // A further container of the tenant would take the place of its first.
+    let one = TestSandbox::open(|settings| {
+        settings.containers_per_tenant = 1;
+        settings.evict_idle = Duration::ZERO;
+    });
+    let one = one.await;
+    let shared: SharedSandboxes = one.sandbox.clone().into();
+    let id = &shared
+        .create_temporary(OWNER, Policy::default())
+        .await
+        .unwrap();
+    shared.put(OWNER, id, "in", b"a".to_vec()).await.unwrap();
+    assert_eq!(bash(&shared, id, "cat in; echo b > out").await, "a");
+    assert_eq!(read(&shared, id, "out").await, b"b\n");
+    let listed = shared.containers_of_owner(OWNER).await.unwrap();
+    let listed: Vec<_> = listed.into_iter().map(|container| container.id).collect();
+    assert_eq!(listed, [one.container.as_str()]);
+    assert_eq!(one.sandbox.containers().len(), 2);
+    let refused = shared.list("thief", id).await.unwrap_err();
+    assert_eq!(refused.code(), "container-not-found");
+    shared.destroy(OWNER, id).await.unwrap();
+    let gone = shared.list(OWNER, id).await.unwrap_err();
+    assert_eq!(gone.code(), "container-not-found");
+    assert_eq!(one.sandbox.containers().len(), 1);
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@
 
 mod picture_cache;
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use axum::http::StatusCode;
 use prowess_engine::{Engine, PdfPage, PdfPageError};
 use prowess_skill::Digest;
 use prowess_store::TenantId;
+use tokio::sync::oneshot;
 
 use self::picture_cache::{PictureCache, PictureKey};
 use crate::error::HttpError;
@@ -92,11 +94,17 @@ impl PdfPages {
             return Ok(known);
         }
         let (engine, pictures) = (engine.clone(), Arc::clone(&self.pictures));
-        // It goes on when the client leaves, so that its container is removed; if the server stops
-        // meanwhile, the container expires like any other.
+        // Dropped with this future when the client leaves.
+        let (_waiting, left) = oneshot::channel::<Infallible>();
+        // A task of its own, which is not dropped when the client leaves: it has the command
+        // killed, removes the container, and then gives the permit back.
         let drawing = tokio::spawn(async move {
             let _permit = permit;
-            let drawn = engine.draw_pdf_page(&key.tenant, pdf, key.number).await;
+            let given_up = async {
+                let _ = left.await;
+            };
+            let drawing = engine.draw_pdf_page(&key.tenant, pdf, key.number, given_up);
+            let drawn = drawing.await;
             if let Ok(page) = &drawn {
                 lock(&pictures).insert(key, page.clone());
             }

@@ -27,6 +27,7 @@ mod openapi;
 mod overlap;
 mod owned_objects;
 mod paging;
+mod previews;
 mod releases;
 mod running;
 mod shutdown;

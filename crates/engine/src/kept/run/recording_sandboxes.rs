@@ -149,6 +149,10 @@ impl Sandboxes for RecordingSandboxes {
         self.inner.create(owner, new)
     }
 
+    fn create_temporary<'a>(&'a self, owner: &'a str, policy: Policy) -> SandboxFuture<'a, String> {
+        self.inner.create_temporary(owner, policy)
+    }
+
     fn recreate<'a>(
         &'a self,
         owner: &'a str,

@@ -4,7 +4,7 @@
 use futures_util::StreamExt as _;
 use prowess_provider::config::{ProviderConfig, ProviderKind, ProvidersConfig, ScriptedOptions};
 use prowess_provider::{ClientCredentials, Providers};
-use prowess_sandbox::{Sandbox, SandboxSettings, SharedSandboxes, Snapshot, SnapshotEntry};
+use prowess_sandbox::{SharedSandboxes, Snapshot, SnapshotEntry};
 use prowess_store::{BeginOutcome, NewJournalRun, Store, StoreConfig, TenantId};
 use prowess_wire::{ClientDialect, read_request};
 use serde_json::json;
@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use super::recording_sandboxes::{Recorded, RecordingSandboxes};
 use super::*;
+use crate::containers::command_place::{CommandPlace, on_one_host_and_over_a_cluster};
 use crate::containers::one_worker::OneWorker;
 use crate::containers::sandbox_handle::SandboxHandle;
 use crate::kept::container_state::to_snapshot_entry;
@@ -47,28 +48,13 @@ struct Bed {
     _folders: [TempDir; 2],
 }
 
-/// Where commands run.
-enum CommandPlace {
-    OneHost,
-    Cluster,
-}
-
 impl Bed {
     async fn new(place: CommandPlace) -> Self {
         let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
         let store = Store::open(&StoreConfig::local(folders[0].path()))
             .await
             .unwrap();
-        let mut settings = SandboxSettings::new(folders[1].path());
-        settings.allow_reduced = true;
-        settings.warm = 0;
-        let (sandbox, cluster) = match place {
-            CommandPlace::OneHost => (Sandbox::open(settings).await.unwrap().into(), None),
-            CommandPlace::Cluster => {
-                let started = OneWorker::start(store.clone(), folders[1].path(), settings).await;
-                (started.sandboxes(), Some(started))
-            }
-        };
+        let (sandbox, cluster) = place.open(&store, folders[1].path(), |_| {}).await;
         let sandbox = RecordingSandboxes::new(sandbox);
         let script = ProviderKind::new(ScriptedOptions::Text(SCRIPT.to_owned()));
         let providers = Providers::new(ProvidersConfig {
@@ -200,24 +186,6 @@ impl Bed {
     }
 }
 
-/// Generates a test with the sandbox of one host, and one over a cluster.
-macro_rules! on_one_host_and_over_a_cluster {
-    ($($behaviour:ident,)+) => {
-        mod on_one_host {
-            $(#[tokio::test]
-            async fn $behaviour() {
-                super::$behaviour(super::Bed::new(super::CommandPlace::OneHost).await).await;
-            })+
-        }
-        mod over_a_cluster {
-            $(#[tokio::test]
-            async fn $behaviour() {
-                super::$behaviour(super::Bed::new(super::CommandPlace::Cluster).await).await;
-            })+
-        }
-    };
-}
-
 on_one_host_and_over_a_cluster! {
     commands_that_are_made_again_have_the_ids_of_the_first_attempt,
     a_command_that_is_not_repeated_has_the_result_that_its_worker_keeps,
@@ -225,7 +193,8 @@ on_one_host_and_over_a_cluster! {
     a_kept_run_commits_the_changes_of_its_commands_itself,
 }
 
-async fn commands_that_are_made_again_have_the_ids_of_the_first_attempt(bed: Bed) {
+async fn commands_that_are_made_again_have_the_ids_of_the_first_attempt(place: CommandPlace) {
+    let bed = Bed::new(place).await;
     let lease = bed.begin().await;
     let run = lease.run.clone();
     let kept = bed.engine.begin_kept(lease.clone(), Instant::now());
@@ -250,7 +219,8 @@ async fn commands_that_are_made_again_have_the_ids_of_the_first_attempt(bed: Bed
     assert_eq!(container == first_container, bed.cluster.is_some());
 }
 
-async fn a_command_that_is_not_repeated_has_the_result_that_its_worker_keeps(mut bed: Bed) {
+async fn a_command_that_is_not_repeated_has_the_result_that_its_worker_keeps(place: CommandPlace) {
+    let mut bed = Bed::new(place).await;
     let settings = EngineSettings {
         rerun: RerunPolicy::Never,
         ..EngineSettings::default()
@@ -309,7 +279,8 @@ async fn commands_of_a_container_that_replaces_a_lost_one_are_found_again() {
     assert!(first.iter().all(|id| all.contains(id)), "{all:?} {first:?}");
 }
 
-async fn commands_of_a_run_that_is_not_kept_have_no_id(bed: Bed) {
+async fn commands_of_a_run_that_is_not_kept_have_no_id(place: CommandPlace) {
+    let bed = Bed::new(place).await;
     let mut events = bed.engine.start(bed.run_request()).await.unwrap();
     while events.next().await.is_some() {}
     let recorded = bed.sandbox.take();
@@ -323,7 +294,8 @@ async fn commands_of_a_run_that_is_not_kept_have_no_id(bed: Bed) {
     }
 }
 
-async fn a_kept_run_commits_the_changes_of_its_commands_itself(bed: Bed) {
+async fn a_kept_run_commits_the_changes_of_its_commands_itself(place: CommandPlace) {
+    let bed = Bed::new(place).await;
     let lease = bed.begin().await;
     let kept = bed.engine.begin_kept(lease, Instant::now());
     let end = bed.run(kept).await;
