@@ -75,6 +75,26 @@ impl ClusterBed {
         }
     }
 
+    /// Waits until HAProxy has found a gateway that is ready.
+    pub(crate) async fn wait_for_haproxy(&self) {
+        wait_for("HAProxy has found a gateway", async || {
+            let response = self.get(&self.fleet.url(), "/readyz").send().await;
+            response.ok()?.error_for_status().ok().map(drop)
+        })
+        .await;
+    }
+
+    /// Waits until every webhook was sent, and every gateway knows that its own were.
+    pub(crate) async fn wait_for_sent_webhooks(&self) {
+        wait_for("all webhooks are sent", async || {
+            let query = sqlx::query("SELECT COUNT(*) AS count FROM webhook_deliveries");
+            let row = query.fetch_one(&mut self.database().await).await;
+            let count: i64 = row.unwrap().get("count");
+            (count == 0).then_some(())
+        })
+        .await;
+    }
+
     /// What a gateway knows of the cluster.
     pub(crate) async fn status(&self, url: &str) -> Value {
         Bed::json(self.get(url, "/v1/admin/cluster")).await

@@ -82,6 +82,9 @@ async fn a_run_ends_as_if_nothing_had_been_killed() {
                 matrix.check(row).await;
             }
         }
+        if points::has_webhooks(component, is_soak()) {
+            kill_in_webhooks(&mut matrix, &mut victims, component).await;
+        }
     }
     kill_workers(&mut matrix).await;
     kill_in_the_foreground(&mut matrix, &mut victims).await;
@@ -109,6 +112,49 @@ async fn kill_at(
         victim.resume();
     }
     rows
+}
+
+/// A component is killed while a gateway sends a webhook. Any gateway may be the one that sends it,
+/// so all of them would stop there.
+async fn kill_in_webhooks(matrix: &mut Matrix, victims: &mut [FleetMember], component: Component) {
+    restart_all(&mut matrix.bed.fleet.gateways, component.lease());
+    matrix.bed.wait_for_haproxy().await;
+    for point in points::OF_WEBHOOKS {
+        // One of another run would stop a gateway before this run has begun.
+        matrix.bed.wait_for_sent_webhooks().await;
+        let number = matrix.next_number();
+        for gateway in all_gateways(matrix, victims) {
+            Victim(gateway).choose(point, number);
+        }
+        let row = matrix.begin(component, point, &victims[0].url());
+        wait_for(&row.case, async || {
+            let mut gateways = all_gateways(matrix, victims);
+            gateways.any(|gateway| gateway.is_stopped()).then_some(())
+        })
+        .await;
+        for gateway in all_gateways(matrix, victims) {
+            Victim(gateway).choose_nothing();
+        }
+        if component != Component::Gateway {
+            component.kill(&mut matrix.bed, victims);
+        }
+        for gateway in all_gateways(matrix, victims).filter(|gateway| gateway.is_stopped()) {
+            if component == Component::Gateway {
+                Victim(gateway).restart(component.lease());
+                gateway.wait_until_ready();
+            } else {
+                gateway.resume();
+            }
+        }
+        matrix.check(row).await;
+    }
+}
+
+fn all_gateways<'a>(
+    matrix: &'a mut Matrix,
+    victims: &'a mut [FleetMember],
+) -> impl Iterator<Item = &'a mut FleetMember> {
+    matrix.bed.fleet.gateways.iter_mut().chain(victims)
 }
 
 /// Workers that are killed at each of their own places: their commands are run again elsewhere, or

@@ -31,8 +31,6 @@ const ALL: &[&str] = &[
     "results-stored:2",
     "before-end",
     "ended",
-    "webhook-taken",
-    "webhook-sent",
 ];
 
 /// Those around the second command, when there are files: the others are about the journal, which
@@ -47,6 +45,9 @@ const ONCE: &[&str] = &[
     "files-staged:2",
     "results-stored:2",
 ];
+
+/// Those of a gateway that sends the webhook of a run, which need not be the run's own.
+pub(super) const OF_WEBHOOKS: &[&str] = &["webhook-taken", "webhook-sent"];
 
 /// Those of a worker, which runs the first command.
 pub(super) const OF_WORKERS: &[&str] = &[
@@ -71,4 +72,10 @@ pub(super) fn of_gateways(component: Component, everything: bool) -> Vec<&'stati
         _ if everything => ALL.to_vec(),
         _ => ONCE.to_vec(),
     }
+}
+
+/// Whether this component is killed while a webhook is sent: only gateways and PostgreSQL know of
+/// webhooks.
+pub(super) fn has_webhooks(component: Component, everything: bool) -> bool {
+    everything || matches!(component, Component::Gateway | Component::Database)
 }
