@@ -8,11 +8,13 @@
     reason = "without its server a test must stop, and say why"
 )]
 
+use std::collections::BTreeSet;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Starts the program, says its process id and how it ended, and kills it when our input ends.
@@ -209,11 +211,24 @@ impl ProcessOutput {
     }
 }
 
-/// A port of this machine that was free a moment ago. A program that is started again must
-/// listen where it did.
+/// Below those that the system gives to connections: one of these could take a port between the
+/// moment in which it was found free and the start of the program that is to listen there.
+const LISTENING_PORTS: std::ops::Range<u16> = 10_000..32_000;
+
+/// A port of this machine that was free a moment ago, and that this process was not given before.
+/// A program that is started again must listen where it did.
 pub fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let number = RandomState::new().build_hasher().finish();
+        let number = number % u64::from(LISTENING_PORTS.end - LISTENING_PORTS.start);
+        let port = LISTENING_PORTS.start + u16::try_from(number).unwrap();
+        let is_free = std::net::TcpListener::bind(("127.0.0.1", port)).is_ok();
+        if is_free && given.insert(port) {
+            return port;
+        }
+    }
 }
 
 /// A program in a folder that `cargo xtask test` unpacks below the target folder, or of the
