@@ -98,7 +98,7 @@
 //! | `adapt` | tools and blocks of one vendor, for models of another |
 //! | `model_text` | every text that wire adds for a model |
 //! | `first_message`, `blank_messages` | conversations that a vendor would refuse |
-//! | `tool_names`, `arguments` | tool names and call ids, call arguments |
+//! | `tool_names`, `arguments`, `argument_schemas` | tool names and call ids, call arguments, their schemas |
 //! | `calls`, `blocks` | calls and blocks of a stream |
 //! | `plain_text`, `media_types`, `generated_images` | text forms, file types, images |
 //! | `signature_envelope`, `signature_scan` | state of other vendors in signature fields |
@@ -108,6 +108,7 @@
 
 mod adapt;
 mod anthropic;
+mod argument_schemas;
 mod arguments;
 mod blank_messages;
 mod blocks;

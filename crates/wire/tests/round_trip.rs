@@ -201,7 +201,7 @@ fn request() -> impl Strategy<Value = Request> {
         request.tools = vec![Tool::function(
             "get_weather",
             "d",
-            json!({"type": "object"}),
+            json!({"type": "object", "properties": {}}),
         )];
         request.tool_choice = choice;
         request.format = schema.map(|_| ResponseFormat::JsonSchema {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::chat::no_parameters;
+use crate::argument_schemas::no_parameters;
 use crate::model_text;
 use crate::neutral::{ClientToolKind, Map};
 

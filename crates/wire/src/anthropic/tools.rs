@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::Dialect;
+use crate::argument_schemas::argument_schema;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{JsonFields, put};
@@ -107,7 +108,8 @@ fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
         } => {
             map.insert("name".to_owned(), safe_name(&tool.name).into());
             put(&mut map, "description", description.clone());
-            map.insert("input_schema".to_owned(), input_schema.clone());
+            let schema = argument_schema(input_schema, own);
+            map.insert("input_schema".to_owned(), schema);
             put(&mut map, "strict", *strict);
         }
         ToolKind::Freeform { description } => {

@@ -32,7 +32,7 @@ pub(crate) use response_in::read_response;
 pub(crate) use response_out::{freeform_text, write_response};
 pub(crate) use stream_in::{ChatReader, escaped};
 pub(crate) use stream_out::ChatWriter;
-pub(crate) use tools::{no_parameters, read_word as read_choice_word, tool_type};
+pub(crate) use tools::{read_word as read_choice_word, tool_type};
 
 pub(crate) const USAGE_FIELDS: UsageFieldNames = UsageFieldNames {
     input: "prompt_tokens",

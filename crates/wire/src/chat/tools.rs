@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::Dialect;
+use crate::argument_schemas::{argument_schema, no_parameters};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{JsonFields, object, put, wrong_value};
@@ -57,10 +58,6 @@ fn read_custom(fields: &mut JsonFields<'_>) -> Result<(String, ToolKind), WireEr
     let description = inner.opt_string("description")?;
     fields.keep("custom", inner);
     Ok((name, ToolKind::Freeform { description }))
-}
-
-pub(crate) fn no_parameters() -> Value {
-    json!({"type": "object", "properties": {}})
 }
 
 pub(super) fn read_choice(value: Value, path: &JsonPath<'_>) -> Result<ToolChoice, WireError> {
@@ -155,7 +152,8 @@ fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
             strict,
         } => {
             put(&mut inner, "description", description.clone());
-            inner.insert("parameters".to_owned(), input_schema.clone());
+            let schema = argument_schema(input_schema, own);
+            inner.insert("parameters".to_owned(), schema);
             put(&mut inner, "strict", *strict);
             "function"
         }

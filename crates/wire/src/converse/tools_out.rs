@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::block_out::cache_point;
 use crate::Dialect;
 use crate::anthropic::freeform_schema;
+use crate::argument_schemas::argument_schema;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::put;
@@ -48,7 +49,7 @@ fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
                 description,
                 input_schema,
                 strict,
-            } => (description, input_schema.clone(), *strict),
+            } => (description, argument_schema(input_schema, false), *strict),
             ToolKind::Freeform { description } => (description, freeform_schema(), None),
             ToolKind::Server { .. } => {
                 drops.add(path, "a tool that only its vendor's servers run");

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::fields_in::{fields, items};
 use super::schema_in::json_schema;
-use crate::chat::no_parameters;
+use crate::argument_schemas::no_parameters;
 use crate::error::WireError;
 use crate::fields::{object, string, wrong_value};
 use crate::json_path::JsonPath;

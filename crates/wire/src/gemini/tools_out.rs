@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::Dialect;
 use crate::anthropic::freeform_schema;
+use crate::argument_schemas::argument_schema;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::put;
@@ -24,7 +25,8 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
                 if *strict == Some(true) {
                     drops.add(path.key("strict"), "Gemini has no strict functions");
                 }
-                (description, input_schema.clone())
+                let own = request.origin == Dialect::Gemini;
+                (description, argument_schema(input_schema, own))
             }
             ToolKind::Freeform { description } => (description, freeform_schema()),
             ToolKind::Server { .. } if request.origin == Dialect::Gemini => continue,

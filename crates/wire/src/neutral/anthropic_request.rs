@@ -7,6 +7,7 @@ use super::{
 };
 use crate::Dialect;
 use crate::adapt::adapt_request;
+use crate::argument_schemas::argument_schema;
 use crate::dropped::Dropped;
 use crate::drops::Drops;
 use crate::error::WireError;
@@ -81,6 +82,9 @@ fn convert_tools(request: &mut Request, drops: &mut Drops) {
     request.tools.retain(|tool| !is_server(tool));
     for tool in &mut request.tools {
         tool.rest.clear();
+        if let ToolKind::Function { input_schema, .. } = &mut tool.kind {
+            *input_schema = argument_schema(input_schema, false);
+        }
     }
 }
 

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::namespace::{self, NamespaceGroups};
 use crate::Dialect;
-use crate::chat::{no_parameters, read_choice_word, tool_type};
+use crate::argument_schemas::{argument_schema, no_parameters};
+use crate::chat::{read_choice_word, tool_type};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{JsonFields, object, put};
@@ -150,7 +151,8 @@ fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
             map.insert("type".to_owned(), "function".into());
             map.insert("name".to_owned(), name.into());
             put(&mut map, "description", description.clone());
-            map.insert("parameters".to_owned(), input_schema.clone());
+            let schema = argument_schema(input_schema, own);
+            map.insert("parameters".to_owned(), schema);
             // Here, and nowhere else, a function is strict by default.
             let strict = strict.or((!own).then_some(false));
             put(&mut map, "strict", strict);

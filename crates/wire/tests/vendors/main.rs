@@ -16,6 +16,7 @@ mod opening;
 mod parts;
 #[path = "../support/mod.rs"]
 mod support;
+mod tools;
 
 use prowess_wire::neutral::{ApiError, StreamEvent};
 use prowess_wire::{
