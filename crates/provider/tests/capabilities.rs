@@ -7,7 +7,7 @@
 
 mod common;
 
-use common::{KEY, MESSAGES_RESPONSE, anthropic, quick};
+use common::{CHAT_RESPONSE, KEY, MESSAGES_RESPONSE, anthropic, quick};
 use prowess_provider::config::{
     BedrockOptions, ModelConfig, ProviderConfig, ProviderKind, ProvidersConfig, VertexOptions,
     WriteOverrides,
@@ -102,4 +102,31 @@ async fn a_name_is_known_with_an_entry_and_without() {
         assert_eq!(body["temperature"], 0.5, "{model}");
         assert!(dropped.is_empty(), "{model}");
     }
+}
+
+#[tokio::test]
+async fn mistrals_rules_hold_for_its_kind_at_any_address_and_for_any_name() {
+    let upstream = MockUpstream::start().await;
+    let kind = ProviderKind::from_name("mistral").unwrap();
+    let providers = common::providers([at(&upstream, "mistral", kind)]);
+    upstream.respond(MockResponse::json(200, CHAT_RESPONSE));
+    let body = json!({"model": "m", "max_tokens": 9, "messages": [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "toolu_01", "name": "look", "input": {}}]},
+        {"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "toolu_01", "content": "3"},
+            {"type": "text", "text": "A reminder."}]},
+    ]});
+    let request = prowess_wire::read_request(ClientDialect::Messages, body.to_string().as_bytes());
+    let route = providers.route("mistral/my-own").unwrap();
+    let credentials = ClientCredentials::default();
+    route.call(&request.unwrap(), &credentials).await.unwrap();
+    let sent: Value = serde_json::from_str(upstream.next_request().await.text()).unwrap();
+    let roles: Vec<_> = sent["messages"].as_array().unwrap().iter().collect();
+    let roles: Vec<_> = roles.iter().map(|message| &message["role"]).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "assistant", "user"]);
+    let id = sent["messages"][2]["tool_call_id"].as_str().unwrap();
+    assert_eq!(sent["messages"][1]["tool_calls"][0]["id"], id);
+    assert_eq!(id.len(), 9, "{id}");
 }

@@ -40,6 +40,9 @@ pub struct WriteOptions {
     pub google_signatures: bool,
     /// Whether a Chat server accepts `thinking: {"type": "disabled"}`.
     pub thinking_switch: bool,
+    /// Whether a Chat server checks messages by Mistral's rules: ids of calls have nine
+    /// letters and digits, and after results only the model speaks.
+    pub mistral_rules: bool,
     /// Whether an OpenAI server accepts `prompt_cache_breakpoint` marks.
     pub cache_breakpoints: bool,
     /// What is known of the model by its name.
@@ -75,6 +78,7 @@ impl Default for WriteOptions {
             reasoning_details: false,
             google_signatures: false,
             thinking_switch: false,
+            mistral_rules: false,
             cache_breakpoints: false,
             capabilities: Capabilities::default(),
             server: String::new(),

@@ -33,6 +33,9 @@ pub(crate) const PAST_TOOL: &str = "No longer available: do not call it.";
 /// Replaces a blank message of the user where a message is required.
 pub(crate) const BLANK_TEXT: &str = "(blank)";
 
+/// What the model says between results and the user, where servers require it to speak.
+pub(crate) const RESULTS_READ: &str = "I have read the results.";
+
 /// The text of a tool result that has only attachments, which follow in another message.
 pub(crate) const SEE_ATTACHMENTS: &str = "See the attachments below.";
 
@@ -274,6 +277,7 @@ mod tests {
             NO_TOOL_CALLS,
             PAST_TOOL,
             BLANK_TEXT,
+            RESULTS_READ,
             SEE_ATTACHMENTS,
             NO_RESULTS,
             NOTHING_FOUND,

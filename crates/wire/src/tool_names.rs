@@ -127,6 +127,21 @@ pub(crate) fn safe_id(id: &str) -> Cow<'_, str> {
     }
 }
 
+/// A call id of nine letters and digits: Mistral's models get no other.
+pub(crate) fn nine_character_id(id: &str) -> Cow<'_, str> {
+    const LENGTH: usize = 9;
+    const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    if id.len() == LENGTH && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Cow::Borrowed(id);
+    }
+    let hash = Sha256::digest(id.as_bytes());
+    let digits = hash.iter().take(LENGTH).filter_map(|byte| {
+        let digit = DIGITS.get(usize::from(*byte) % DIGITS.len());
+        digit.map(|digit| char::from(*digit))
+    });
+    Cow::Owned(digits.collect())
+}
+
 /// The id of the n-th call of a response whose provider sends no call ids.
 pub(crate) fn generated_call_id(answer: &str, n: usize) -> String {
     format!("toolu_{}", digest(&format!("{answer}/{n}"), 24))
@@ -199,5 +214,25 @@ mod tests {
     fn an_id_with_strange_characters_is_replaced_the_same_way_each_time() {
         assert_eq!(safe_id("a b"), safe_id("a b"));
         assert!(is_word(&safe_id("functions.f:0")));
+    }
+
+    #[test]
+    fn an_id_of_nine_letters_and_digits_is_unchanged_and_any_other_is_replaced_by_one() {
+        assert_eq!(nine_character_id("D681PevKs"), "D681PevKs");
+        for id in [
+            "",
+            "call_1",
+            "toolu_1",
+            "D681PevK",
+            "D681Pev-s",
+            "äääää",
+            "D681PevKsx",
+        ] {
+            let short = nine_character_id(id);
+            assert_eq!(short, nine_character_id(id), "{id}");
+            assert_eq!(nine_character_id(&short), short, "{id}");
+            assert_eq!(short.len(), 9, "{id}");
+        }
+        assert_ne!(nine_character_id("call_1"), nine_character_id("call_2"));
     }
 }

@@ -513,3 +513,102 @@ fn kimi_gets_no_temperature_and_groqs_qwen_no_level() {
         assert_eq!(qwen.body.get("reasoning_effort"), expected, "{effort}");
     }
 }
+
+/// A Messages conversation with two calls and, beside their results, a text of the user.
+fn conversation_with_calls() -> Value {
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "look", "input": {}});
+    let result = |id: &str, content: &str| json!({"type": "tool_result", "tool_use_id": id, "content": content});
+    messages(json!({"messages": [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [call("D681PevKs"), call("srvtoolu_pwMZvykQ7a4")]},
+        {"role": "user", "content": [
+            result("D681PevKs", "one"),
+            result("srvtoolu_pwMZvykQ7a4", "two"),
+            {"type": "text", "text": "A reminder."},
+        ]},
+    ]}))
+}
+
+#[test]
+fn mistral_gets_call_ids_of_nine_letters_and_digits() {
+    let body = conversation_with_calls();
+    for (model, host) in [
+        ("mistral-large-latest", "api.mistral.ai"),
+        ("ft:some-model", "api.mistral.ai"),
+        ("mistralai/devstral-small-2-24b", "integrate.api.nvidia.com"),
+        ("open-mixtral-8x22b", "localhost"),
+    ] {
+        let written = || {
+            sent(ClientDialect::Messages, &body, Dialect::Chat, model, host).body["messages"]
+                .clone()
+        };
+        let messages = written();
+        let calls = messages[1]["tool_calls"].as_array().unwrap();
+        assert_eq!(calls[0]["id"], "D681PevKs", "{model}");
+        let id = calls[1]["id"].as_str().unwrap();
+        assert_eq!(id.len(), 9, "{id}");
+        assert!(id.bytes().all(|b| b.is_ascii_alphanumeric()), "{id}");
+        assert_eq!(messages[2]["tool_call_id"], "D681PevKs", "{model}");
+        assert_eq!(messages[3]["tool_call_id"], id, "{model}");
+        assert_eq!(written(), messages, "the same each time");
+    }
+    let other = sent(
+        ClientDialect::Messages,
+        &body,
+        Dialect::Chat,
+        "gpt-4o",
+        OPENAI,
+    );
+    assert_eq!(
+        other.body["messages"][3]["tool_call_id"],
+        "srvtoolu_pwMZvykQ7a4"
+    );
+}
+
+#[test]
+fn mistral_gets_a_message_of_the_model_between_results_and_the_user() {
+    let roles = |body: &Value, client, host| {
+        let sent = sent(client, body, Dialect::Chat, "m", host).body;
+        let messages = sent["messages"].as_array().unwrap().clone();
+        let roles: Vec<_> = messages.iter().map(|m| m["role"].clone()).collect();
+        (roles, messages)
+    };
+    let mistral = "api.mistral.ai";
+    let body = conversation_with_calls();
+    let (order, messages) = roles(&body, ClientDialect::Messages, mistral);
+    assert_eq!(
+        order,
+        ["user", "assistant", "tool", "tool", "assistant", "user"]
+    );
+    assert_eq!(messages[4]["content"], "I have read the results.");
+    assert_eq!(messages[5]["content"], "A reminder.");
+    let (order, _) = roles(&body, ClientDialect::Messages, "localhost");
+    assert_eq!(order, ["user", "assistant", "tool", "tool", "user"]);
+
+    // An empty message of the model is left out, and instructions are refused there as well.
+    let call = json!({"id": "D681PevKs", "type": "function",
+        "function": {"name": "look", "arguments": "{}"}});
+    let body = chat(json!({"messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": null, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "D681PevKs", "content": "3"},
+        {"role": "assistant", "content": ""},
+        {"role": "system", "content": "Be careful."},
+        {"role": "user", "content": "More."},
+    ]}));
+    let (order, messages) = roles(&body, ClientDialect::Chat, mistral);
+    assert_eq!(
+        order,
+        [
+            "system",
+            "user",
+            "assistant",
+            "tool",
+            "assistant",
+            "user",
+            "user"
+        ]
+    );
+    assert_eq!(messages[5]["content"], "<system>\nBe careful.\n</system>");
+}

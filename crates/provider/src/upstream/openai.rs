@@ -19,6 +19,8 @@ pub(crate) struct OpenAi {
     pub(crate) base: Url,
     /// Whether it has `/responses`.
     pub(crate) responses: bool,
+    /// Whether it checks messages by Mistral's rules.
+    pub(crate) mistral_rules: bool,
     /// The addresses of its endpoints.
     chat_address: RequestAddress,
     responses_address: RequestAddress,
@@ -37,6 +39,7 @@ impl OpenAi {
             count_address: address(Dialect::Responses, ModelTask::CountTokens)?,
             base,
             responses,
+            mistral_rules: false,
         })
     }
 }
@@ -84,6 +87,7 @@ impl Upstream for OpenAi {
     fn default_write_options(&self) -> WriteOptions {
         WriteOptions {
             legacy_max_tokens: !self.is_openai(),
+            mistral_rules: self.mistral_rules,
             ..WriteOptions::default()
         }
     }

@@ -1,8 +1,11 @@
 //! Writes Chat messages: one turn becomes as many messages as the dialect requires.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::extra_content;
+use super::mistral_order::follow_mistral_order;
 use super::part_out::ChatPartWriter;
 use super::reasoning_out::{NO_THOUGHTS_BACK, ThoughtWriter};
 use super::tools::{merge, tool_type};
@@ -18,7 +21,7 @@ use crate::json_path::{JsonPath, MESSAGES, SYSTEM};
 use crate::model_text::{SEE_ATTACHMENTS, output_of};
 use crate::neutral::{Block, Content, Map, Message, Request, Role, expand_server_calls};
 use crate::plain_text::{ToolText, drop_text_marks, system_texts, tool_text};
-use crate::tool_names::{safe_id, safe_name};
+use crate::tool_names::{nine_character_id, safe_id, safe_name};
 
 /// Why a cache mark is dropped.
 const CACHES_BY_ITSELF: &str = "the server caches prompts by itself";
@@ -50,6 +53,9 @@ pub(super) fn write_messages(
     }
     let (own, mut out) = (writer.parts.own, writer.out);
     remove_blank_messages(&mut out, str::is_empty, own);
+    if options.mistral_rules {
+        follow_mistral_order(&mut out);
+    }
     Ok(out)
 }
 
@@ -61,6 +67,15 @@ struct MessageWriter<'a> {
 }
 
 impl MessageWriter<'_> {
+    /// The id of a call, the same in the call and in its result.
+    fn call_id<'i>(&self, id: &'i str) -> Cow<'i, str> {
+        if self.options.mistral_rules {
+            nine_character_id(id)
+        } else {
+            safe_id(id)
+        }
+    }
+
     /// Instructions of a Chat client remain separate messages; others become one text, which
     /// every server accepts, unless there are cache marks.
     fn system(&mut self) -> Result<(), WireError> {
@@ -192,7 +207,7 @@ impl MessageWriter<'_> {
         else {
             return Ok(());
         };
-        let id = safe_id(tool_use_id);
+        let id = self.call_id(tool_use_id);
         let ToolText { mut text, media } = tool_text(content, *is_error);
         drop_text_marks(content, &media, path, self.parts.drops);
         if !media.is_empty() {
@@ -280,7 +295,8 @@ impl MessageWriter<'_> {
                 return Ok(());
             }
             Content::ToolUse { id, name, input } => {
-                let mut call = write_call(id, name, input, tool_type(self.request, name));
+                let kind = tool_type(self.request, name);
+                let mut call = write_call(&self.call_id(id), name, input, kind);
                 let extra = assistant.thoughts.extra_of_call(assistant.calls.is_empty());
                 if let Some(map) = call.as_object_mut() {
                     put(map, extra_content::FIELD, extra);
@@ -333,7 +349,6 @@ struct AssistantParts<'a> {
 }
 
 fn write_call(id: &str, name: &str, input: &Value, kind: &str) -> Value {
-    let id = safe_id(id);
     let name = safe_name(name);
     if kind == "custom" {
         let text = input.get("input").and_then(Value::as_str);

@@ -41,6 +41,9 @@ pub struct Capabilities {
     pub completion_limit: bool,
     /// Whether its vendor's own Chat API accepts `thinking: {"type": "disabled"}`.
     pub thinking_switch: bool,
+    /// Whether servers check its messages by Mistral's rules: see
+    /// [`WriteOptions::mistral_rules`](crate::WriteOptions::mistral_rules).
+    pub mistral_rules: bool,
 }
 
 /// Whose model it is.

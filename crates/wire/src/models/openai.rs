@@ -26,6 +26,7 @@ const NON_REASONING: Capabilities = Capabilities {
     no_penalties: false,
     completion_limit: false,
     thinking_switch: false,
+    mistral_rules: false,
 };
 
 /// A model that reasons.

@@ -34,6 +34,7 @@ impl WriteOptions {
                 || server.is_google
                 || (gemini && !server.accepts_reasoning_details),
             thinking_switch: self.thinking_switch || (server.is_vendor && known.thinking_switch),
+            mistral_rules: self.mistral_rules || server.mistral_rules || known.mistral_rules,
             server: host.map(|host| tag(host, model)).unwrap_or_default(),
             capabilities: known,
             ..self

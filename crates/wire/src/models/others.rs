@@ -26,6 +26,7 @@ pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
     if name.after("mistral").is_some() {
         return Some(Capabilities {
             efforts: Efforts::Levels(&["none", "high"]),
+            mistral_rules: true,
             ..base
         });
     }
@@ -36,10 +37,12 @@ pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
         "ministral",
         "pixtral",
         "mixtral",
+        "voxtral",
     ];
     if plain.iter().any(|word| name.after(word).is_some()) {
         return Some(Capabilities {
             efforts: Efforts::None,
+            mistral_rules: true,
             ..base
         });
     }
@@ -161,6 +164,19 @@ mod tests {
         let levels = Efforts::Levels(&["none", "high"]);
         assert_eq!(capabilities("mistral-medium-latest").efforts, levels);
         assert_eq!(capabilities("magistral-medium-2509").efforts, Efforts::None);
+    }
+
+    #[test]
+    fn mistrals_models_are_known_wherever_they_run() {
+        for name in [
+            "mistral-large-latest",
+            "mistralai/Mistral-Small-4-119B-2603-NVFP4",
+            "mistralai/devstral-medium",
+            "open-mixtral-8x22b",
+        ] {
+            assert!(capabilities(name).mistral_rules, "{name}");
+        }
+        assert!(!capabilities("qwen3-32b").mistral_rules);
     }
 
     #[test]

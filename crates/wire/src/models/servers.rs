@@ -16,6 +16,8 @@ pub(super) struct ServerTraits {
     pub(super) effort_switch: Option<&'static str>,
     /// Whether it accepts the old name of the limit with every model.
     pub(super) legacy_limit: bool,
+    /// Whether it checks messages by Mistral's rules, whatever the model is called.
+    pub(super) mistral_rules: bool,
 }
 
 /// What is known of the server at this host.
@@ -35,6 +37,12 @@ pub(super) fn server_traits(host: &str) -> ServerTraits {
     if is("z.ai") || is("bigmodel.cn") {
         return ServerTraits {
             is_vendor: true,
+            ..unknown
+        };
+    }
+    if is("mistral.ai") {
+        return ServerTraits {
+            mistral_rules: true,
             ..unknown
         };
     }
@@ -75,6 +83,7 @@ mod tests {
         assert!(server_traits("api.deepseek.com").requires_reasoning);
         assert!(server_traits("api.moonshot.cn").requires_reasoning);
         assert!(server_traits("openrouter.ai").accepts_reasoning_details);
+        assert!(server_traits("api.mistral.ai").mistral_rules);
         assert!(server_traits("generativelanguage.googleapis.com").is_google);
         assert_eq!(server_traits("notdeepseek.com"), ServerTraits::default());
         assert_eq!(
