@@ -612,3 +612,51 @@ fn mistral_gets_a_message_of_the_model_between_results_and_the_user() {
     );
     assert_eq!(messages[5]["content"], "<system>\nBe careful.\n</system>");
 }
+
+/// A Messages conversation with a picture in one of two results, and a text beside them.
+fn conversation_with_picture() -> Value {
+    let mut body = conversation_with_calls();
+    body["messages"][2]["content"][0]["content"] = json!([{"type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoA"}}]);
+    body
+}
+
+#[test]
+fn gemini_before_3_gets_pictures_of_results_in_a_content_of_their_own() {
+    let body = conversation_with_picture();
+    let picture = json!({"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgoA"}});
+    let contents = |model| {
+        let sent = sent(
+            ClientDialect::Messages,
+            &body,
+            Dialect::Gemini,
+            model,
+            GOOGLE,
+        );
+        sent.body["contents"].as_array().unwrap().clone()
+    };
+    for model in ["gemini-2.5-pro", "gemini-2.0-flash", "my-tuned-model"] {
+        let contents = contents(model);
+        let roles: Vec<_> = contents.iter().map(|content| &content["role"]).collect();
+        assert_eq!(roles, ["user", "model", "user", "user"], "{model}");
+        let results = contents[2]["parts"].as_array().unwrap();
+        assert_eq!(results.len(), 2, "one part for each call");
+        let first = &results[0]["functionResponse"];
+        assert_eq!(first.get("parts"), None, "{model}");
+        assert_eq!(
+            first["response"],
+            json!({"output": "See the attachments below."})
+        );
+        assert_eq!(
+            contents[3]["parts"],
+            json!([{"text": "The output of D681PevKs:"}, picture, {"text": "A reminder."}]),
+            "{model}"
+        );
+    }
+    for model in ["gemini-3-pro-preview", "gemini-flash-latest"] {
+        let contents = contents(model);
+        let first = &contents[2]["parts"][0]["functionResponse"];
+        assert_eq!(first["parts"], json!([picture]), "{model}");
+        assert_eq!(contents[3]["parts"], json!([{"text": "A reminder."}]));
+    }
+}

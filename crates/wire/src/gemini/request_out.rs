@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::code_execution;
-use super::request_part_out::GeminiPartWriter;
+use super::request_part_out::{GeminiPartWriter, GeminiTurnParts};
 use super::settings_out::{unknown_fields, write_settings};
 use super::tools_out::{server_tools, write_choice, write_tools};
 use crate::Dialect;
@@ -111,6 +111,9 @@ fn write_contents(
             drops,
             signature: None,
             stand_in: options.unsigned_calls.then_some(PLACEHOLDER_SIGNATURE),
+            // A Gemini client knows what its model accepts; for all others the media follow.
+            media_in_results: options.capabilities.media_in_results.unwrap_or(own),
+            results: Vec::new(),
             out: Vec::new(),
         };
         for (m, b, block) in ordered(&turn) {
@@ -124,9 +127,30 @@ fn write_contents(
             Role::Assistant => "model",
             Role::User | Role::System => "user",
         };
-        push_turn(&mut out, role, "parts", parts);
+        push_contents(&mut out, role, parts);
     }
     Ok(out)
+}
+
+/// Adds a turn. Results are a content of their own: models refuse one that contains other
+/// parts as well, be it with media or, from Gemini 3.6 on, with text. Another content of the
+/// user may follow it.
+fn push_contents(out: &mut Vec<Value>, role: &str, parts: GeminiTurnParts) {
+    let GeminiTurnParts { results, others } = parts;
+    if !results.is_empty() {
+        out.push(json!({"role": role, "parts": results}));
+    } else if role != "user" || !out.last().is_some_and(has_results) {
+        return push_turn(out, role, "parts", others);
+    }
+    if !others.is_empty() {
+        out.push(json!({"role": role, "parts": others}));
+    }
+}
+
+fn has_results(content: &Value) -> bool {
+    let parts = content.get("parts").and_then(Value::as_array);
+    let mut parts = parts.into_iter().flatten();
+    parts.any(|part| part.get("functionResponse").is_some())
 }
 
 /// Results come first in a user's turn.

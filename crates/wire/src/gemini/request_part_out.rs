@@ -11,7 +11,7 @@ use crate::drops::Drops;
 use crate::error::WireError;
 use crate::json_path::JsonPath;
 use crate::media_types::media_type_for_name;
-use crate::model_text::{document_text, tagged_system};
+use crate::model_text::{SEE_ATTACHMENTS, document_text, output_of, tagged_system};
 use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, MediaSource};
 use crate::plain_text::{ToolText, drop_text_marks, tool_text};
 use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
@@ -29,7 +29,18 @@ pub(super) struct GeminiPartWriter<'a> {
     pub(super) signature: Option<String>,
     /// Replaces the signature of the first call when none is known.
     pub(super) stand_in: Option<&'static str>,
+    /// Whether results may contain media.
+    pub(super) media_in_results: bool,
+    /// The results, which are a content of their own.
+    pub(super) results: Vec<Value>,
+    /// All other parts.
     pub(super) out: Vec<Value>,
+}
+
+/// The parts of one turn.
+pub(super) struct GeminiTurnParts {
+    pub(super) results: Vec<Value>,
+    pub(super) others: Vec<Value>,
 }
 
 impl GeminiPartWriter<'_> {
@@ -41,6 +52,7 @@ impl GeminiPartWriter<'_> {
     ) -> Result<(), WireError> {
         self.note(block, path);
         let before = self.out.len();
+        let is_result = matches!(block.content, Content::ToolResult { .. });
         match &block.content {
             Content::Text(text) if is_system => self.push(json!({"text": tagged_system(text)})),
             Content::Text(text) if text.is_empty() => self.drops.add(path, "empty text"),
@@ -84,19 +96,29 @@ impl GeminiPartWriter<'_> {
                 self.push(part);
             }
         }
-        if self.is_own(block) && self.out.len() > before {
-            self.restore(block);
+        if self.is_own(block) {
+            let written = if is_result {
+                self.results.last_mut()
+            } else {
+                self.out.get_mut(before..).and_then(<[Value]>::last_mut)
+            };
+            if let Some(part) = written.and_then(Value::as_object_mut) {
+                restore_own(part, block);
+            }
         }
         Ok(())
     }
 
     /// The parts; a signature that nothing follows is put on an empty text, as Gemini
     /// itself sends it.
-    pub(super) fn finish(mut self) -> Vec<Value> {
+    pub(super) fn finish(mut self) -> GeminiTurnParts {
         if self.signature.is_some() {
             self.push(json!({"text": ""}));
         }
-        self.out
+        GeminiTurnParts {
+            results: self.results,
+            others: self.out,
+        }
     }
 
     fn push(&mut self, mut part: Value) {
@@ -110,16 +132,6 @@ impl GeminiPartWriter<'_> {
     /// have responded to a Gemini client.
     fn is_own(&self, block: &Block) -> bool {
         self.own && !block.rest.contains_key(DIALECT_FIELDS)
-    }
-
-    /// Restores the other fields of a part.
-    fn restore(&mut self, block: &Block) {
-        let Some(part) = self.out.last_mut().and_then(Value::as_object_mut) else {
-            return;
-        };
-        if !matches!(block.content, Content::Other { .. }) {
-            restore_fields(part, &block.rest);
-        }
     }
 
     fn note(&mut self, block: &Block, path: &JsonPath<'_>) {
@@ -162,7 +174,13 @@ impl GeminiPartWriter<'_> {
                  send the call too",
             )
         })?;
-        let ToolText { text, media: files } = tool_text(content, false);
+        let ToolText {
+            mut text,
+            media: files,
+        } = tool_text(content, false);
+        if text.is_empty() && !files.is_empty() && !self.media_in_results {
+            text = SEE_ATTACHMENTS.to_owned();
+        }
         drop_text_marks(content, &files, path, self.drops);
         let key = if is_error { "error" } else { "output" };
         // A result that a Gemini client sent as an object was read as the object's text.
@@ -183,10 +201,17 @@ impl GeminiPartWriter<'_> {
             self.note(block, path);
             parts.push(media(block, self.own, path, self.drops)?);
         }
-        if let (false, Some(map)) = (parts.is_empty(), response.as_object_mut()) {
-            map.insert("parts".to_owned(), parts.into());
+        match response.as_object_mut() {
+            _ if parts.is_empty() => {}
+            Some(map) if self.media_in_results => {
+                map.insert("parts".to_owned(), parts.into());
+            }
+            _ => {
+                self.out.push(json!({"text": output_of(&safe_id(id))}));
+                self.out.append(&mut parts);
+            }
         }
-        self.push(json!({"functionResponse": response}));
+        self.results.push(json!({"functionResponse": response}));
         Ok(())
     }
 }
@@ -247,6 +272,13 @@ fn named(mut file: Value, name: Option<&str>) -> Value {
 
 fn unsupported(path: &JsonPath<'_>, what: &str) -> WireError {
     WireError::unsupported_part(Dialect::Gemini, path, what)
+}
+
+/// Restores the other fields of a part.
+fn restore_own(part: &mut Map, block: &Block) {
+    if !matches!(block.content, Content::Other { .. }) {
+        restore_fields(part, &block.rest);
+    }
 }
 
 /// Puts fields back where a reader found them: those of a file belong inside it.

@@ -20,6 +20,10 @@ pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
         None => return Some(base),
     };
     let is_flash = variant.has("flash");
+    let base = Capabilities {
+        media_in_results: Some(version >= (3, 0)),
+        ..base
+    };
     Some(match version {
         (0..=1, _) | (2, 0..=4) => Capabilities {
             thinking: ThinkingModes::None,
@@ -72,6 +76,7 @@ mod tests {
             assert_eq!(known.thinking, ThinkingModes::None, "{name}");
             assert_eq!(known.efforts, Efforts::None, "{name}");
             assert!(!known.no_penalties && !known.signed_calls, "{name}");
+            assert_eq!(known.media_in_results, Some(false), "{name}");
         }
     }
 
@@ -87,6 +92,7 @@ mod tests {
             assert_eq!(known.efforts, Efforts::None, "{name}");
             assert_eq!(known.budgets, Some(Budgets { min, max, zero }), "{name}");
             assert!(known.no_penalties && !known.signed_calls, "{name}");
+            assert_eq!(known.media_in_results, Some(false), "{name}");
         }
     }
 
@@ -105,6 +111,7 @@ mod tests {
             assert_eq!(known.efforts, efforts, "{name}");
             assert_eq!(known.budgets, None, "{name}");
             assert!(known.signed_calls && known.no_penalties, "{name}");
+            assert_eq!(known.media_in_results, Some(true), "{name}");
         }
     }
 
@@ -112,6 +119,6 @@ mod tests {
     fn of_a_name_without_a_version_only_the_family_is_known() {
         let known = capabilities("gemini-exp-1206");
         assert_eq!(known.family, Family::Gemini);
-        assert!(!known.signed_calls);
+        assert!(!known.signed_calls && known.media_in_results.is_none());
     }
 }

@@ -44,6 +44,8 @@ pub struct Capabilities {
     /// Whether servers check its messages by Mistral's rules: see
     /// [`WriteOptions::mistral_rules`](crate::WriteOptions::mistral_rules).
     pub mistral_rules: bool,
+    /// Whether results of functions may contain media (Gemini), if it is known.
+    pub media_in_results: Option<bool>,
 }
 
 /// Whose model it is.

@@ -27,6 +27,7 @@ const NON_REASONING: Capabilities = Capabilities {
     completion_limit: false,
     thinking_switch: false,
     mistral_rules: false,
+    media_in_results: None,
 };
 
 /// A model that reasons.
