@@ -7,12 +7,12 @@
 
 mod common;
 
-use common::{CHAT_RESPONSE, KEY, MESSAGES_RESPONSE, anthropic, quick};
+use common::{CHAT_RESPONSE, KEY, MESSAGES_RESPONSE, anthropic, forward, passed, quick, whole};
 use prowess_provider::config::{
-    BedrockOptions, ModelConfig, ProviderConfig, ProviderKind, ProvidersConfig, VertexOptions,
-    WriteOverrides,
+    AzureOptions, BedrockOptions, ModelConfig, OpenAiOptions, OpenRouterOptions, ProviderConfig,
+    ProviderKind, ProvidersConfig, VertexOptions, VllmOptions, WriteOverrides,
 };
-use prowess_provider::{ClientCredentials, Env, Providers};
+use prowess_provider::{ClientCredentials, Env, ModelTask, Providers};
 use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
@@ -101,6 +101,159 @@ async fn a_name_is_known_with_an_entry_and_without() {
         let (body, dropped) = sent(&providers, &upstream, model).await;
         assert_eq!(body["temperature"], 0.5, "{model}");
         assert!(dropped.is_empty(), "{model}");
+    }
+}
+
+const RESPONSES_RESPONSE: &str = r#"{"id":"resp_1","object":"response","status":"completed","model":"m1","output":[{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"gAAAA"},{"type":"function_call","id":"fc_1","call_id":"call_1","name":"look","arguments":"{}","status":"completed"}],"usage":{"input_tokens":3,"output_tokens":1,"total_tokens":4}}"#;
+
+/// A request with a tool, as a client sends it.
+fn with_tool(client: ClientDialect) -> Value {
+    let messages = json!([{"role": "user", "content": "Hi"}]);
+    match client {
+        ClientDialect::Messages => json!({"model": "m", "max_tokens": 9000, "messages": messages,
+            "thinking": {"type": "enabled", "budget_tokens": 2000},
+            "tools": [{"name": "look", "input_schema": {"type": "object"}}]}),
+        ClientDialect::Gemini => json!({"contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
+            "tools": [{"functionDeclarations": [{"name": "look"}]}]}),
+        _ => json!({"model": "m", "messages": messages, "tools": [
+            {"type": "function", "function": {"name": "look", "parameters": {}}}]}),
+    }
+}
+
+/// The path and body that a model receives for a translated request with a tool.
+async fn sent_with_tool(
+    providers: &Providers,
+    upstream: &MockUpstream,
+    model: &str,
+    client: ClientDialect,
+) -> (String, Value) {
+    upstream.respond_with(|request| {
+        let is_responses = request.path.contains("/responses");
+        let body = if is_responses {
+            RESPONSES_RESPONSE
+        } else {
+            CHAT_RESPONSE
+        };
+        MockResponse::json(200, body)
+    });
+    let body = with_tool(client).to_string();
+    let request = prowess_wire::read_request(client, body.as_bytes()).unwrap();
+    let route = providers.route(model).unwrap();
+    let reply = route.call(&request, &ClientCredentials::default()).await;
+    let response = whole(reply.unwrap());
+    let sent = upstream.next_request().await;
+    if sent.path.contains("/responses") {
+        let kinds: Vec<_> = response.content.iter().map(|b| b.content.kind()).collect();
+        assert_eq!(kinds, ["thinking", "tool_use"]);
+    }
+    (
+        sent.path.clone(),
+        serde_json::from_str(sent.text()).unwrap(),
+    )
+}
+
+const OTHER_CLIENTS: [ClientDialect; 3] = [
+    ClientDialect::Messages,
+    ClientDialect::Chat,
+    ClientDialect::Gemini,
+];
+
+#[tokio::test]
+async fn models_that_need_responses_get_it_from_every_client() {
+    let upstream = MockUpstream::start().await;
+    let kind = |responses| {
+        ProviderKind::new(OpenAiOptions {
+            responses: Some(responses),
+        })
+    };
+    let providers = common::providers([
+        at(&upstream, "oai", kind(true)),
+        at(&upstream, "chat-only", kind(false)),
+        at(
+            &upstream,
+            "router",
+            ProviderKind::new(OpenRouterOptions {
+                responses: true,
+                ..OpenRouterOptions::default()
+            }),
+        ),
+        at(
+            &upstream,
+            "vllm",
+            ProviderKind::new(VllmOptions { responses: true }),
+        ),
+    ]);
+    for client in OTHER_CLIENTS {
+        for model in ["oai/gpt-5.6", "oai/gpt-5.4-mini", "oai/gpt-5-codex"] {
+            let (path, body) = sent_with_tool(&providers, &upstream, model, client).await;
+            assert_eq!(path, "/responses", "{client:?} {model}");
+            assert_eq!(body["store"], false, "{client:?} {model}");
+            let include = json!(["reasoning.encrypted_content"]);
+            assert_eq!(body["include"], include, "{client:?} {model}");
+            let parameters = json!({"type": "object", "properties": {}});
+            assert_eq!(body["tools"][0]["parameters"], parameters, "{client:?}");
+        }
+        for model in [
+            "oai/gpt-5.2",
+            "oai/some-model",
+            "chat-only/gpt-5.6",
+            "router/openai/gpt-5.6",
+            "vllm/gpt-5.6",
+        ] {
+            let (path, _) = sent_with_tool(&providers, &upstream, model, client).await;
+            assert_eq!(path, "/chat/completions", "{client:?} {model}");
+        }
+    }
+
+    // What the provider takes unchanged is not translated.
+    upstream.respond(MockResponse::json(200, CHAT_RESPONSE));
+    let route = providers.route("oai/gpt-5.6").unwrap();
+    let body = r#"{"model":"gpt-5.6",  "messages":[], "tools": []}"#;
+    let credentials = ClientCredentials::default();
+    let chat = ClientDialect::Chat;
+    let answer = forward(&route, chat, ModelTask::Generate, body, &credentials).await;
+    passed(answer.unwrap());
+    let sent = upstream.next_request().await;
+    assert_eq!(
+        (sent.path.as_str(), sent.text()),
+        ("/chat/completions", body)
+    );
+}
+
+#[tokio::test]
+async fn azure_uses_responses_by_its_version_and_the_name_of_the_deployment() {
+    let upstream = MockUpstream::start().await;
+    let version = |version: Option<&str>| {
+        ProviderKind::new(AzureOptions {
+            api_version: version.map(str::to_owned),
+            ..AzureOptions::default()
+        })
+    };
+    let providers = common::providers([
+        at(&upstream, "v1", version(None)),
+        at(&upstream, "new", version(Some("2025-04-01-preview"))),
+        at(&upstream, "old", version(Some("2024-10-21"))),
+    ]);
+    for (model, expected) in [
+        ("v1/gpt-5.6", "/openai/v1/responses"),
+        ("v1/team-gpt-5-6-eu", "/openai/v1/responses"),
+        ("v1/my-deployment", "/openai/v1/chat/completions"),
+        (
+            "new/gpt-5.4",
+            "/openai/responses?api-version=2025-04-01-preview",
+        ),
+        (
+            "old/gpt-5.4",
+            "/openai/deployments/gpt-5.4/chat/completions?api-version=2024-10-21",
+        ),
+        (
+            "new/gpt-35-turbo",
+            "/openai/deployments/gpt-35-turbo/chat/completions?api-version=2025-04-01-preview",
+        ),
+    ] {
+        let client = ClientDialect::Messages;
+        let (path, _) = sent_with_tool(&providers, &upstream, model, client).await;
+        assert_eq!(path, expected, "{model}");
     }
 }
 

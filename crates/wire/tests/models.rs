@@ -613,6 +613,43 @@ fn mistral_gets_a_message_of_the_model_between_results_and_the_user() {
     assert_eq!(messages[5]["content"], "<system>\nBe careful.\n</system>");
 }
 
+#[test]
+fn models_that_reason_by_default_return_their_reasoning() {
+    let body = messages(json!({}));
+    let include = |model| {
+        let sent = sent(
+            ClientDialect::Messages,
+            &body,
+            Dialect::Responses,
+            model,
+            OPENAI,
+        );
+        assert_eq!(sent.body["store"], false);
+        sent.body.get("include").cloned()
+    };
+    let encrypted = Some(json!(["reasoning.encrypted_content"]));
+    for model in ["gpt-5.6", "gpt-5-mini", "o3", "gpt-5.3-codex"] {
+        assert_eq!(include(model), encrypted, "{model}");
+    }
+    for model in ["gpt-4o", "gpt-5-chat-latest", "gpt-35-turbo", "some-model"] {
+        assert_eq!(include(model), None, "{model}");
+    }
+}
+
+#[test]
+fn responses_gets_the_least_limit_that_it_takes() {
+    let limit = |client, body: &Value| {
+        let sent = sent(client, body, Dialect::Responses, "gpt-5.6", OPENAI);
+        sent.body["max_output_tokens"].clone()
+    };
+    let probe = messages(json!({"max_tokens": 1}));
+    assert_eq!(limit(ClientDialect::Messages, &probe), 16);
+    let higher = messages(json!({"max_tokens": 17}));
+    assert_eq!(limit(ClientDialect::Messages, &higher), 17);
+    let own = json!({"model": "m", "input": "Hi", "max_output_tokens": 1});
+    assert_eq!(limit(ClientDialect::Responses, &own), 1);
+}
+
 /// A Messages conversation with a picture in one of two results, and a text beside them.
 fn conversation_with_picture() -> Value {
     let mut body = conversation_with_calls();

@@ -180,7 +180,8 @@ fn exchange(n: usize) -> impl Strategy<Value = Vec<Message>> {
 fn request() -> impl Strategy<Value = Request> {
     let settings = (
         proptest::option::of(text()),
-        proptest::option::of(1u64..9999),
+        // OpenAI accepts no lower limit in Responses.
+        proptest::option::of(16u64..9999),
         any::<bool>(),
         proptest::option::of(prop_oneof![
             Just(ToolChoice::Auto),

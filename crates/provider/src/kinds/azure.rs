@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use http::HeaderMap;
 use prowess_wire::embeddings::EmbeddingDialect;
+use prowess_wire::models::capabilities;
 use prowess_wire::{ClientDialect, Dialect};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -138,7 +139,16 @@ struct Azure {
     tokens: Option<AzureAuth>,
 }
 
+/// The first version of the classic paths with `/responses`.
+const FIRST_WITH_RESPONSES: &str = "2025-03-01";
+
 impl Azure {
+    /// Whether it has `/responses`. Versions are dates.
+    fn has_responses(&self) -> bool {
+        let version = self.api_version.as_deref();
+        version.is_none_or(|version| version >= FIRST_WITH_RESPONSES)
+    }
+
     fn v1_url(&self, operation: &[&str]) -> Url {
         append_segments(
             &self.base,
@@ -166,10 +176,12 @@ impl Upstream for Azure {
         passes_openai(client, task)
     }
 
-    fn dialect(&self, _: &str, origin: Dialect) -> Dialect {
+    /// The model is the name of a deployment, which usually contains the model's.
+    fn dialect(&self, model: &str, origin: Dialect) -> Dialect {
         match origin {
             // A Responses request loses least in Responses.
             Dialect::Responses => origin,
+            _ if self.has_responses() && capabilities(model).needs_responses => Dialect::Responses,
             _ => Dialect::Chat,
         }
     }

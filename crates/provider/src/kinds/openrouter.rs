@@ -101,8 +101,8 @@ impl Upstream for OpenRouter {
         self.openai.supports_pass_through(client, task, model)
     }
 
-    fn dialect(&self, model: &str, origin: Dialect) -> Dialect {
-        self.openai.dialect(model, origin)
+    fn dialect(&self, _: &str, origin: Dialect) -> Dialect {
+        self.openai.dialect_by_client(origin)
     }
 
     /// It counts no tokens, with or without `/responses`.

@@ -91,8 +91,8 @@ impl Upstream for Vllm {
         task != ModelTask::CountTokens && self.openai.supports_pass_through(client, task, model)
     }
 
-    fn dialect(&self, model: &str, origin: Dialect) -> Dialect {
-        self.openai.dialect(model, origin)
+    fn dialect(&self, _: &str, origin: Dialect) -> Dialect {
+        self.openai.dialect_by_client(origin)
     }
 
     fn token_counter_dialect(&self, _: &str) -> Option<Dialect> {

@@ -3,6 +3,7 @@
 use http::HeaderMap;
 use http::uri::InvalidUri;
 use prowess_wire::embeddings::EmbeddingDialect;
+use prowess_wire::models::capabilities;
 use prowess_wire::{ClientDialect, Dialect, WriteOptions};
 use url::Url;
 
@@ -44,6 +45,17 @@ impl OpenAi {
     }
 }
 
+impl OpenAi {
+    /// The dialect of a server for which all models are alike: Responses for its clients,
+    /// because their requests lose least there.
+    pub(crate) fn dialect_by_client(&self, origin: Dialect) -> Dialect {
+        match origin {
+            Dialect::Responses if self.responses => origin,
+            _ => Dialect::Chat,
+        }
+    }
+}
+
 impl Upstream for OpenAi {
     fn base(&self) -> &Url {
         &self.base
@@ -63,12 +75,11 @@ impl Upstream for OpenAi {
         }
     }
 
-    fn dialect(&self, _: &str, origin: Dialect) -> Dialect {
-        match origin {
-            // A Responses request loses least in Responses.
-            Dialect::Responses if self.responses => origin,
-            _ => Dialect::Chat,
+    fn dialect(&self, model: &str, origin: Dialect) -> Dialect {
+        if self.responses && capabilities(model).needs_responses {
+            return Dialect::Responses;
         }
+        self.dialect_by_client(origin)
     }
 
     fn token_counter_dialect(&self, _: &str) -> Option<Dialect> {

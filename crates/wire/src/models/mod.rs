@@ -41,6 +41,11 @@ pub struct Capabilities {
     pub completion_limit: bool,
     /// Whether its vendor's own Chat API accepts `thinking: {"type": "disabled"}`.
     pub thinking_switch: bool,
+    /// Whether OpenAI's Chat API refuses it, or refuses tools while it reasons. The
+    /// Responses API does neither.
+    pub needs_responses: bool,
+    /// Whether the Responses API returns its reasoning, encrypted, on request.
+    pub encrypted_reasoning: bool,
     /// Whether servers check its messages by Mistral's rules: see
     /// [`WriteOptions::mistral_rules`](crate::WriteOptions::mistral_rules).
     pub mistral_rules: bool,

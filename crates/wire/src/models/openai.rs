@@ -26,6 +26,8 @@ const NON_REASONING: Capabilities = Capabilities {
     no_penalties: false,
     completion_limit: false,
     thinking_switch: false,
+    needs_responses: false,
+    encrypted_reasoning: false,
     mistral_rules: false,
     media_in_results: None,
 };
@@ -37,15 +39,23 @@ const REASONING: Capabilities = Capabilities {
     no_stop: true,
     no_penalties: true,
     completion_limit: true,
+    encrypted_reasoning: true,
     ..NON_REASONING
 };
+
+/// The first version whose tools the Chat API refuses while it reasons. Some later ones
+/// reason by default.
+const FIRST_WITHOUT_CHAT_TOOLS: ModelVersion = (5, 4);
 
 pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
     if let Some((_, variant)) = name.numbered("o").filter(|_| starts_with_o(name)) {
         return Some(o_series(name, &variant));
     }
     if name.first() == Some("codex") {
-        return Some(REASONING);
+        return Some(Capabilities {
+            needs_responses: true,
+            ..REASONING
+        });
     }
     if name.first() == Some("chatgpt") {
         return Some(NON_REASONING);
@@ -57,11 +67,19 @@ pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
             ..NON_REASONING
         });
     }
-    match variant.version()? {
+    match undotted(variant.version()?) {
         (0..=4, _) => Some(NON_REASONING),
         // The one of this family that does not reason.
         (5, 0) if variant.has("chat") => Some(NON_REASONING),
         version => Some(gpt_5(&variant, version)),
+    }
+}
+
+/// Azure has no dots in names: `gpt-35-turbo` is 3.5.
+fn undotted(version: ModelVersion) -> ModelVersion {
+    match version {
+        (10.., 0) => (version.0 / 10, version.0 % 10),
+        _ => version,
     }
 }
 
@@ -82,6 +100,7 @@ fn o_series(name: &ModelName, variant: &ModelVariant<'_>) -> Capabilities {
     };
     Capabilities {
         efforts,
+        needs_responses: variant.has("pro") || variant.has("research"),
         ..REASONING
     }
 }
@@ -109,6 +128,7 @@ fn gpt_5(variant: &ModelVariant<'_>, version: ModelVersion) -> Capabilities {
         } else {
             Sampling::None
         },
+        needs_responses: codex || pro || version >= FIRST_WITHOUT_CHAT_TOOLS,
         ..REASONING
     }
 }
@@ -129,6 +149,7 @@ mod tests {
         ] {
             let expected = Capabilities {
                 efforts,
+                needs_responses: name.contains("research"),
                 ..REASONING
             };
             assert_eq!(capabilities(name), expected, "{name}");
@@ -175,10 +196,43 @@ mod tests {
             "gpt-4o",
             "gpt-4.1-mini",
             "gpt-3.5-turbo",
+            "gpt-35-turbo",
             "gpt-5-chat-latest",
             "chatgpt-4o-latest",
         ] {
             assert_eq!(capabilities(name), NON_REASONING, "{name}");
+        }
+    }
+
+    #[test]
+    fn models_that_chat_refuses_with_tools_need_responses() {
+        for name in [
+            "gpt-5.4",
+            "gpt-5.4-mini-2026-03-17",
+            "gpt-5.6-terra",
+            "gpt-6-astra",
+            "gpt-5-codex",
+            "gpt-5.1-codex-mini",
+            "codex-mini-latest",
+            "gpt-5-pro",
+            "o3-pro",
+            "o4-mini-deep-research",
+            "gpt-54",
+        ] {
+            assert!(capabilities(name).needs_responses, "{name}");
+        }
+        for name in [
+            "gpt-5",
+            "gpt-5-2025-08-07",
+            "gpt-5.2",
+            "gpt-5-search-api",
+            "gpt-4o",
+            "gpt-35-turbo",
+            "gpt-oss-120b",
+            "o3",
+            "my-deployment",
+        ] {
+            assert!(!capabilities(name).needs_responses, "{name}");
         }
     }
 

@@ -16,6 +16,9 @@ use crate::openai::{SHARED_FIELDS, does_not_reason, effort_for_request};
 use crate::plain_text::system_texts;
 use crate::sampling::sampling_params;
 
+/// The least limit that OpenAI accepts in this dialect.
+const MIN_OUTPUT_TOKENS: u64 = 16;
+
 pub(crate) fn write_request(
     request: &Request,
     options: &WriteOptions,
@@ -41,7 +44,7 @@ pub(crate) fn write_request(
         );
     }
     write_settings(request, options, &mut body, &mut drops)?;
-    write_rest(request, &mut body, &mut drops);
+    write_rest(request, options, &mut body, &mut drops);
     // This dialect has no stop sequences: whoever reads the response looks for them.
     let context = ReadContext {
         stop_sequences: request.stop_sequences.clone(),
@@ -76,7 +79,13 @@ fn write_settings(
     body: &mut Map,
     drops: &mut Drops,
 ) -> Result<(), WireError> {
-    put(body, "max_output_tokens", request.max_tokens);
+    // Clients of other dialects may set any limit, such as one token to try a model.
+    let least = match request.origin {
+        Dialect::Responses => 0,
+        _ => MIN_OUTPUT_TOKENS,
+    };
+    let limit = request.max_tokens.map(|limit| limit.max(least));
+    put(body, "max_output_tokens", limit);
     if request.stream {
         body.insert("stream".to_owned(), true.into());
     }
@@ -143,7 +152,7 @@ pub(super) fn write_format(request: &Request) -> Result<Option<Value>, WireError
     })
 }
 
-fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
+fn write_rest(request: &Request, options: &WriteOptions, body: &mut Map, drops: &mut Drops) {
     match request.origin {
         Dialect::Responses => {
             for (key, value) in &request.rest {
@@ -176,9 +185,9 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
         _ => drops.rest(&JsonPath::Root, &request.rest),
     }
     // The client holds the conversation, so nothing need be stored; its reasoning must
-    // come back to us to be sent again.
+    // come back to us to be sent again. Many models reason by default.
     body.entry("store").or_insert(Value::Bool(false));
-    if body.contains_key("reasoning") {
+    if body.contains_key("reasoning") || options.capabilities.encrypted_reasoning {
         body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
     }
 }
