@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use http::HeaderMap;
-use prowess_wire::neutral::{Request, Response, StreamEvent, replay};
-use prowess_wire::{Dialect, Dropped, ReadContext, read_response, write_request};
+use prowess_wire::neutral::{ApiError, Request, Response, StreamEvent, replay};
+use prowess_wire::{Dialect, Dropped, ReadContext, WireError, read_response, write_request};
 
 use crate::config::Price;
 use crate::credentials::ClientCredentials;
@@ -222,12 +222,9 @@ impl UpstreamCall<'_> {
         let body = IdleTimeoutBody::new(response.body, idle);
         let mut events = EventStream::from_upstream(body, reader, provider, self.key.clone());
         match events.peek_first().await {
-            Some(StreamEvent::Error(error)) => Err(CallError::Upstream {
-                provider: provider.clone(),
-                error: Box::new(error.clone()),
-                retry_after: None,
-                should_retry: None,
-            }),
+            Some(StreamEvent::Error(error)) => {
+                Err(self.reported_error(error.clone(), &response.headers))
+            }
             _ => Ok(ModelOutput::Stream(events)),
         }
     }
@@ -242,12 +239,19 @@ impl UpstreamCall<'_> {
                 provider: provider.clone(),
                 limit: MAX_RESPONSE_BYTES,
             })?;
-        read_response(self.dialect, &bytes, &self.context).map_err(|error| {
-            CallError::MalformedResponse {
+        read_response(self.dialect, &bytes, &self.context).map_err(|error| match error {
+            // Gateways, and servers that began to answer, report failures with a success status.
+            WireError::UpstreamFailed(error) => self.reported_error(*error, &response.headers),
+            error => CallError::MalformedResponse {
                 provider: provider.clone(),
                 reason: error.to_string(),
-            }
+            },
         })
+    }
+
+    fn reported_error(&self, error: ApiError, headers: &HeaderMap) -> CallError {
+        let provider = &self.target.provider;
+        provider.reported_error(error, headers, self.key.as_ref())
     }
 }
 

@@ -211,7 +211,7 @@ impl CallError {
     /// Whether it is a failure of the upstream, for the circuit breaker.
     pub(crate) fn is_upstream_failure(&self) -> bool {
         match self {
-            CallError::Upstream { error, .. } => error.status >= 500,
+            CallError::Upstream { error, .. } => error.status >= 500 && !is_model_fault(error),
             CallError::Unreachable { .. } | CallError::Timeout { .. } => true,
             _ => false,
         }
@@ -221,4 +221,21 @@ impl CallError {
 /// Statuses after which the same request may succeed.
 pub(crate) fn is_retryable_status(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502 | 503 | 504 | 520..=529)
+}
+
+/// Codes of responses that a healthy upstream sent, but whose content cannot be used.
+const MODEL_FAULT_CODES: [&str; 6] = [
+    "malformed_function_call",
+    "malformed_model_output",
+    "malformed_response",
+    "malformed_tool_use",
+    "too_many_tool_calls",
+    "unexpected_tool_call",
+];
+
+/// Whether the model is at fault, and not the server: another attempt may succeed, but other
+/// requests are not affected.
+pub(crate) fn is_model_fault(error: &ApiError) -> bool {
+    let code = error.code.as_deref();
+    code.is_some_and(|code| MODEL_FAULT_CODES.contains(&code))
 }

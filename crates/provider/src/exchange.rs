@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use http::HeaderMap;
+use prowess_wire::neutral::ApiError;
 use prowess_wire::{Dialect, read_error};
 
 use crate::error::CallError;
@@ -47,17 +48,30 @@ impl Provider {
                 limit: MAX_ERROR_BYTES,
             })?;
         let bytes = redact_key(bytes, key);
-        let mut error = read_error(dialect, response.status.as_u16(), &bytes);
-        if error.request_id.is_none() {
-            error.request_id = request_id(&response.headers);
+        let error = read_error(dialect, response.status.as_u16(), &bytes);
+        Ok((self.reported_error(error, &response.headers, key), bytes))
+    }
+
+    /// The error that an upstream reported, with what the headers of its response add and with
+    /// the key redacted.
+    pub(crate) fn reported_error(
+        &self,
+        mut error: ApiError,
+        headers: &HeaderMap,
+        key: Option<&SecretText>,
+    ) -> CallError {
+        if let Some(key) = key {
+            error.message = key.redact(error.message);
         }
-        let error = CallError::Upstream {
+        if error.request_id.is_none() {
+            error.request_id = request_id(headers);
+        }
+        CallError::Upstream {
             provider: self.name.clone(),
             error: Box::new(error),
-            retry_after: retry_after(&response.headers, std::time::SystemTime::now()),
-            should_retry: should_retry(&response.headers),
-        };
-        Ok((error, bytes))
+            retry_after: retry_after(headers, std::time::SystemTime::now()),
+            should_retry: should_retry(headers),
+        }
     }
 }
 

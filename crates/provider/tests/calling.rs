@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use common::*;
 use prowess_provider::CallError;
-use prowess_provider::config::{BreakerPolicy, ConcurrencyLimit, ModelConfig, ProvidersConfig};
+use prowess_provider::config::{
+    BreakerPolicy, ConcurrencyLimit, GeminiOptions, ModelConfig, ProviderConfig, ProviderKind,
+    ProvidersConfig,
+};
 use prowess_provider::{Env, Providers};
 use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use prowess_wire::neutral::{ErrorKind, StreamEvent};
@@ -176,6 +179,67 @@ async fn malformed_answers_are_errors_of_the_upstream() {
         let error = error.unwrap_err();
         assert_eq!(error.code(), code);
         assert_eq!(error.to_api_error().status, 502);
+    }
+}
+
+#[tokio::test]
+async fn a_failure_reported_with_a_success_status_is_the_upstreams_error() {
+    let upstream = MockUpstream::start().await;
+    let limited = format!(r#"{{"error":{{"code":429,"message":"slow down, {KEY}"}}}}"#);
+    let limited = MockResponse::json(200, &limited).header("x-request-id", "req_7");
+    upstream.respond_always(limited);
+    for stream in [false, true] {
+        let error = call(&route_to(openai(upstream.url())), &hello(stream)).await;
+        let error = error.unwrap_err();
+        assert_eq!(error.code(), "upstream-error");
+        let error = error.to_api_error();
+        assert_eq!((error.status, error.kind), (429, ErrorKind::RateLimit));
+        assert_eq!(error.message, "slow down, [redacted]");
+        assert_eq!(error.request_id.as_deref(), Some("req_7"));
+        assert_eq!(upstream.requests().await.len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn a_failure_of_the_request_reported_with_a_success_status_is_not_tried_again() {
+    let upstream = MockUpstream::start().await;
+    let refused = r#"{"error":{"message":"too long","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
+    upstream.respond(MockResponse::json(200, refused));
+    let error = call(&route_to(openai(upstream.url())), &hello(false)).await;
+    let error = error.unwrap_err().to_api_error();
+    assert_eq!((error.status, error.kind), (400, ErrorKind::InvalidRequest));
+    assert_eq!(error.code.as_deref(), Some("context_length_exceeded"));
+    assert_eq!(upstream.requests().await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_malformed_call_of_a_model_is_tried_again_and_does_not_open_the_circuit_breaker() {
+    let upstream = MockUpstream::start().await;
+    let malformed = r#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}"#;
+    let malformed = MockResponse::json(200, malformed);
+    let text = r#"{"candidates":[{"content":{"parts":[{"text":"Hi"}]},"finishReason":"STOP"}]}"#;
+    upstream
+        .respond(malformed.clone())
+        .respond(MockResponse::json(200, text))
+        .respond_always(malformed);
+    let kind = ProviderKind::new(GeminiOptions::default());
+    let mut config = ProviderConfig::new("gem", kind)
+        .with_base_url(upstream.url())
+        .with_api_key(KEY);
+    config.policies = quick();
+    config.policies.breaker = BreakerPolicy {
+        failures: 2,
+        pause: Duration::from_secs(3600),
+    };
+    let route = route_to(config);
+    let response = whole(call(&route, &hello(false)).await.unwrap());
+    assert_eq!(response.content[0].as_text(), Some("Hi"));
+    assert_eq!(upstream.requests().await.len(), 2);
+    for _ in 0..2 {
+        let error = call(&route, &hello(false)).await.unwrap_err();
+        assert_eq!(error.code(), "upstream-error");
+        assert_eq!(error.to_api_error().status, 502);
+        assert_eq!(upstream.requests().await.len(), 3);
     }
 }
 

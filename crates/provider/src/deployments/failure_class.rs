@@ -7,7 +7,7 @@
 
 use prowess_wire::neutral::{ApiError, ErrorKind};
 
-use crate::error::CallError;
+use crate::error::{CallError, is_model_fault};
 
 /// What kind of failure an error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,6 +137,7 @@ fn classify_upstream(error: &ApiError) -> FailureClass {
             FailureClass::Auth
         }
         ErrorKind::Timeout => FailureClass::Timeout,
+        _ if is_model_fault(error) => FailureClass::Other,
         _ if error.status >= 500 => FailureClass::ServerError,
         _ => FailureClass::Other,
     }

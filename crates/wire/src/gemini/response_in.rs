@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::error::read_error_value;
 use super::response_part_in::{
     OutputState, ResponsePart, ResponsePartContent, block_reason, read_part, read_usage,
     stop_reason,
@@ -18,6 +19,11 @@ use crate::tool_names::generated_call_id;
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
     let root = JsonPath::Root;
     let mut fields = JsonFields::from_value(body, &root)?;
+    // A gateway error with a success status.
+    if let Some(error) = fields.peek("error").filter(|error| error.is_object()) {
+        let error = read_error_value(None, error);
+        return Err(WireError::UpstreamFailed(Box::new(error)));
+    }
     let id = fields.opt_string("responseId")?;
     let model = fields.opt_string("modelVersion")?;
     let mut response = Response::new(

@@ -36,40 +36,113 @@ pub(crate) fn is_error(body: &Value) -> bool {
 /// The inner error object; in a stream there is no status to go by.
 pub(crate) fn read_error_value(status: Option<u16>, error: &Value) -> ApiError {
     let text = |key: &str| error.get(key).and_then(Value::as_str).map(str::to_owned);
-    // Some servers write the status as the code, as a number.
-    let numeric = error
-        .get("code")
-        .and_then(Value::as_u64)
-        .and_then(|code| u16::try_from(code).ok())
-        .filter(|code| (400..600).contains(code));
-    let kind = kind_of(text("type").as_deref(), text("code").as_deref());
-    let kind = kind.unwrap_or_else(|| ErrorKind::from_status(status.or(numeric).unwrap_or(500)));
+    let status = status.or_else(|| status_in_code(error.get("code")?));
+    let (word, code) = (text("type"), text("code"));
+    let kind = specific_kind(word.as_deref(), code.as_deref())
+        .or_else(|| status.map(ErrorKind::from_status))
+        .unwrap_or_else(|| general_kind(word.as_deref(), code.as_deref()));
     ApiError {
-        status: status.or(numeric).unwrap_or(kind.status()),
+        status: status.unwrap_or(kind.status()),
         kind,
         message: text("message").unwrap_or_else(|| match error {
             Value::String(text) => text.clone(),
             _ => "the upstream gave no error message".to_owned(),
         }),
-        code: text("code"),
+        code,
         param: text("param"),
         details: None,
         request_id: None,
     }
 }
 
-fn kind_of(word: Option<&str>, code: Option<&str>) -> Option<ErrorKind> {
-    match (word?, code) {
-        (_, Some("insufficient_quota")) => Some(ErrorKind::Billing),
-        (_, Some("rate_limit_exceeded")) => Some(ErrorKind::RateLimit),
-        (_, Some("model_not_found")) => Some(ErrorKind::NotFound),
-        ("authentication_error", _) => Some(ErrorKind::Authentication),
-        ("permission_error" | "insufficient_permissions", _) => Some(ErrorKind::Permission),
-        ("insufficient_quota", _) => Some(ErrorKind::Billing),
-        ("rate_limit_error" | "tokens" | "requests", _) => Some(ErrorKind::RateLimit),
-        ("overloaded_error", _) => Some(ErrorKind::Overloaded),
-        ("timeout" | "timeout_error", _) => Some(ErrorKind::Timeout),
+/// Some servers write the status as the code, as a number or as its digits.
+fn status_in_code(code: &Value) -> Option<u16> {
+    let code = match code {
+        Value::String(digits) => digits.parse().ok()?,
+        code => u16::try_from(code.as_u64()?).ok()?,
+    };
+    (400..600).contains(&code).then_some(code)
+}
+
+/// The kind by a type or code that is more exact than any status.
+fn specific_kind(word: Option<&str>, code: Option<&str>) -> Option<ErrorKind> {
+    match code {
+        Some("insufficient_quota") => return Some(ErrorKind::Billing),
+        Some("rate_limit_exceeded") => return Some(ErrorKind::RateLimit),
+        Some("model_not_found") => return Some(ErrorKind::NotFound),
+        _ => {}
+    }
+    match word? {
+        "authentication_error" => Some(ErrorKind::Authentication),
+        "permission_error" | "insufficient_permissions" => Some(ErrorKind::Permission),
+        "insufficient_quota" => Some(ErrorKind::Billing),
+        "rate_limit_error" | "tokens" | "requests" => Some(ErrorKind::RateLimit),
+        "overloaded_error" => Some(ErrorKind::Overloaded),
+        "timeout" | "timeout_error" => Some(ErrorKind::Timeout),
         _ => None,
+    }
+}
+
+/// The kind of an error without a status, such as one inside a stream or a failed response.
+fn general_kind(word: Option<&str>, code: Option<&str>) -> ErrorKind {
+    match (word, code) {
+        (_, Some(code)) if REQUEST_CODES.contains(&code) => ErrorKind::InvalidRequest,
+        (_, Some("invalid_api_key")) => ErrorKind::Authentication,
+        (_, Some("server_is_overloaded" | "slow_down")) => ErrorKind::Overloaded,
+        (Some("invalid_request_error"), _) => ErrorKind::InvalidRequest,
+        (Some("not_found_error"), _) => ErrorKind::NotFound,
+        _ => ErrorKind::Api,
+    }
+}
+
+/// Codes of requests that would fail again.
+const REQUEST_CODES: [&str; 20] = [
+    "content_filter",
+    "content_policy_violation",
+    "context_length_exceeded",
+    "cyber_policy",
+    "empty_image_file",
+    "failed_to_download_image",
+    "image_content_policy_violation",
+    "image_file_not_found",
+    "image_file_too_large",
+    "image_parse_error",
+    "image_too_large",
+    "image_too_small",
+    "invalid_base64_image",
+    "invalid_image",
+    "invalid_image_format",
+    "invalid_image_mode",
+    "invalid_image_url",
+    "invalid_prompt",
+    "string_above_max_length",
+    "unsupported_image_media_type",
+];
+
+/// Codes of failures that are not the request's.
+const OTHER_FAILURE_CODES: [&str; 7] = [
+    "insufficient_quota",
+    "rate_limit_exceeded",
+    "server_error",
+    "server_is_overloaded",
+    "slow_down",
+    "usage_not_included",
+    "vector_store_timeout",
+];
+
+/// The code of a failed response: the upstream's own if clients of OpenAI know it, else one of
+/// the few for every kind.
+pub(crate) fn failure_code(error: &ApiError) -> &str {
+    if let Some(code) = error.code.as_deref()
+        && (REQUEST_CODES.contains(&code) || OTHER_FAILURE_CODES.contains(&code))
+    {
+        return code;
+    }
+    match error.kind {
+        ErrorKind::RateLimit => "rate_limit_exceeded",
+        ErrorKind::InvalidRequest | ErrorKind::TooLarge => "invalid_prompt",
+        ErrorKind::Billing => "insufficient_quota",
+        _ => "server_error",
     }
 }
 

@@ -8,7 +8,7 @@ mod usage;
 
 pub(crate) use cache::{read_breakpoint, write_breakpoint};
 pub(crate) use effort::{disables_thinking, does_not_reason, effort_for_request};
-pub(crate) use error::{is_error, read_error, read_error_value, render_error};
+pub(crate) use error::{failure_code, is_error, read_error, read_error_value, render_error};
 pub(crate) use refusal::{StreamedText, explanation};
 pub(crate) use usage::{UsageFieldNames, all_output, first_count, read_usage, write_usage};
 

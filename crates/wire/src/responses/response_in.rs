@@ -83,12 +83,7 @@ pub(super) fn incomplete_reason(details: Option<&Value>) -> Option<String> {
 
 /// The error inside a failed response.
 pub(super) fn failure(error: &Value) -> ApiError {
-    let mut failure = read_error_value(None, error);
-    if let Some("rate_limit_exceeded") = failure.code.as_deref() {
-        failure.kind = crate::neutral::ErrorKind::RateLimit;
-        failure.status = failure.kind.status();
-    }
-    failure
+    read_error_value(None, error)
 }
 
 pub(super) fn stop_reason(

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::context::ReplyContext;
-use crate::neutral::{ApiError, ErrorKind, Map};
+use crate::neutral::{ApiError, Map};
+use crate::openai::failure_code;
 
 /// Values of settings that are not in the request.
 const DEFAULTS: [(&str, Value); 13] = [
@@ -87,19 +88,10 @@ pub fn unfinished_response(
     };
     response.insert("status".to_owned(), name.into());
     if let (ResponseStatus::Failed, Some(error)) = (status, error) {
-        let error = json!({"code": failure_code(error.kind), "message": error.message});
+        let error = json!({"code": failure_code(error), "message": error.message});
         response.insert("error".to_owned(), error);
     }
     Value::Object(response)
-}
-
-/// The codes a failed response may carry are few.
-pub(super) fn failure_code(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::RateLimit => "rate_limit_exceeded",
-        ErrorKind::InvalidRequest | ErrorKind::TooLarge => "invalid_prompt",
-        _ => "server_error",
-    }
 }
 
 /// Sets how a response ended; only one that is complete has a time of completion.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::item_event::ItemEvent;
 use super::response_out::{NO_SUCH_ITEM, item_id, refusal_item, status, usage, write_item};
-use super::response_shape::{add_provider_fields, failure_code, response_fields, set_status};
+use super::response_shape::{add_provider_fields, response_fields, set_status};
 use super::stream_call::CallItem;
 use super::stream_message::MessageItem;
 use super::stream_thought::ThoughtItem;
@@ -19,7 +19,7 @@ use crate::neutral::{
     ApiError, Block, Content, Delta, Map, ResponseDialectFields, StreamEvent,
     without_dialect_fields,
 };
-use crate::openai::{StreamedText, explanation, render_error};
+use crate::openai::{StreamedText, explanation, failure_code, render_error};
 use crate::sse::write_json;
 
 /// Writes the events of one stream. Retains the items so far: the last event
@@ -354,7 +354,7 @@ impl ResponsesWriter {
         response.insert("status".to_owned(), "failed".into());
         response.insert(
             "error".to_owned(),
-            json!({"code": failure_code(error.kind), "message": error.message}),
+            json!({"code": failure_code(error), "message": error.message}),
         );
         response.insert("output".to_owned(), self.output.take());
         self.write_event("response.failed", json!({"response": response}), out);

@@ -4,7 +4,7 @@ use prowess_wire::neutral::ErrorKind;
 use prowess_wire::{ClientDialect, Dialect};
 use serde_json::{Value, json};
 
-use crate::{broken, failed, read, sse, whole, write_events};
+use crate::{broken, failed, read, reply, sse, whole, write_events};
 
 /// The words that the official types of each dialect know.
 const MESSAGES: [&str; 7] = [
@@ -329,4 +329,105 @@ fn an_error_event_without_its_dialects_form_keeps_its_reason() {
         (error.kind, error.message.as_str()),
         (ErrorKind::Overloaded, "Busy")
     );
+}
+
+#[test]
+fn an_error_without_a_status_is_of_the_kind_that_its_code_or_type_names() {
+    for (error, kind, status) in [
+        (
+            json!({"code": "context_length_exceeded"}),
+            ErrorKind::InvalidRequest,
+            400,
+        ),
+        (
+            json!({"code": "invalid_prompt"}),
+            ErrorKind::InvalidRequest,
+            400,
+        ),
+        (
+            json!({"type": "invalid_request_error"}),
+            ErrorKind::InvalidRequest,
+            400,
+        ),
+        (
+            json!({"code": "insufficient_quota"}),
+            ErrorKind::Billing,
+            402,
+        ),
+        (
+            json!({"code": "rate_limit_exceeded"}),
+            ErrorKind::RateLimit,
+            429,
+        ),
+        (
+            json!({"code": "server_is_overloaded"}),
+            ErrorKind::Overloaded,
+            529,
+        ),
+        (
+            json!({"code": "invalid_api_key"}),
+            ErrorKind::Authentication,
+            401,
+        ),
+        (json!({"type": "not_found_error"}), ErrorKind::NotFound, 404),
+        (
+            json!({"type": "None", "code": "429"}),
+            ErrorKind::RateLimit,
+            429,
+        ),
+        (json!({"code": "server_error"}), ErrorKind::Api, 500),
+        // A status is more exact than a type that many errors have.
+        (
+            json!({"type": "invalid_request_error", "code": 413}),
+            ErrorKind::TooLarge,
+            413,
+        ),
+    ] {
+        let mut error = error;
+        error["message"] = "no".into();
+        let in_stream = broken(Dialect::Chat, &sse(&[json!({"error": error})]));
+        assert_eq!(
+            (in_stream.kind, in_stream.status),
+            (kind, status),
+            "{error}"
+        );
+        let response = json!({"id": "r", "status": "failed", "error": error, "output": []});
+        let in_response = failed(Dialect::Responses, &response);
+        assert_eq!(
+            (in_response.kind, in_response.status),
+            (kind, status),
+            "{error}"
+        );
+        let event = json!({"type": "response.failed", "response": response});
+        assert_eq!(broken(Dialect::Responses, &sse(&[event])), in_response);
+    }
+    let error = json!({"error": {"code": 429, "message": "no", "status": "RESOURCE_EXHAUSTED"}});
+    let error = failed(Dialect::Gemini, &error);
+    assert_eq!((error.kind, error.status), (ErrorKind::RateLimit, 429));
+}
+
+#[test]
+fn a_failed_response_keeps_a_code_that_its_clients_know() {
+    for (code, expected) in [
+        ("context_length_exceeded", "context_length_exceeded"),
+        ("insufficient_quota", "insufficient_quota"),
+        ("server_is_overloaded", "server_is_overloaded"),
+        ("rate_limit_exceeded", "rate_limit_exceeded"),
+        ("image_too_large", "image_too_large"),
+        ("something_new", "server_error"),
+    ] {
+        let created = json!({"type": "response.created", "response": {"id": "r", "model": "m"}});
+        let error = json!({"code": code, "message": "no"});
+        let response = json!({"id": "r", "status": "failed", "error": error, "output": []});
+        let event = json!({"type": "response.failed", "response": response});
+        let events = read(Dialect::Responses, &sse(&[created, event]));
+        let events_out = write_events(&events, ClientDialect::Responses);
+        let last = events_out.last().unwrap();
+        assert_eq!(last["response"]["error"]["code"], expected);
+    }
+    let paid = json!({"type": "error", "error": {"type": "billing_error", "message": "no"}});
+    let error = failed(Dialect::Messages, &paid);
+    let failed = prowess_wire::ResponseStatus::Failed;
+    let body = prowess_wire::unfinished_response("m", &reply(), failed, Some(&error));
+    assert_eq!(body["error"]["code"], "insufficient_quota");
 }
