@@ -100,7 +100,7 @@
 //! | `first_message`, `blank_messages` | conversations that a vendor would refuse |
 //! | `tool_names`, `arguments`, `argument_schemas` | tool names and call ids, call arguments, their schemas |
 //! | `calls`, `blocks` | calls and blocks of a stream |
-//! | `plain_text`, `media_types`, `generated_images` | text forms, file types, images |
+//! | `plain_text`, `media_types`, `media_content`, `generated_images` | text forms, file types, images |
 //! | `signature_envelope`, `signature_scan` | state of other vendors in signature fields |
 //! | [`models`], `effort`, `sampling` | what each model supports, and how it is adapted |
 //! | `stop_sequences` | stop sequences for upstreams without them |
@@ -135,6 +135,7 @@ mod gemini;
 mod generated_images;
 mod item_names;
 mod json_path;
+mod media_content;
 mod media_types;
 mod model_text;
 pub mod models;

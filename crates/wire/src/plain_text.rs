@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::drops::Drops;
 use crate::json_path::{JsonPath, SYSTEM};
-use crate::media_types::{PDF, media_type_for_name};
+use crate::media_types::{PDF, image_type, media_type_for_name};
 use crate::model_text::{document_text, error};
 use crate::neutral::{Block, Content, MediaSource};
 
@@ -88,7 +88,7 @@ pub(crate) fn split_data_url(url: &str) -> Option<(&str, &str)> {
 pub(crate) fn image_source(url: String) -> MediaSource {
     match split_data_url(&url) {
         Some((media_type, data)) => MediaSource::Base64 {
-            media_type: media_type.to_owned(),
+            media_type: image_type(media_type).to_owned(),
             data: data.to_owned(),
         },
         None => MediaSource::Url(url),

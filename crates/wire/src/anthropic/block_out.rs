@@ -1,5 +1,7 @@
 //! Anthropic's content blocks, written.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::document_out;
@@ -11,6 +13,7 @@ use crate::error::WireError;
 use crate::fields::put;
 use crate::generated_images;
 use crate::json_path::JsonPath;
+use crate::media_content::by_media_type;
 use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, MediaSource, without_dialect_fields};
 use crate::signature_envelope::{self, SignatureEnvelope};
 use crate::tool_names::{safe_id, safe_name};
@@ -66,10 +69,14 @@ impl MessagesBlockWriter<'_> {
     }
 
     fn block(&mut self, block: &Block, path: &JsonPath<'_>) -> Result<Option<Value>, WireError> {
-        let mut map = match &block.content {
+        let content = match self.own {
+            true => Cow::Borrowed(&block.content),
+            false => by_media_type(&block.content),
+        };
+        let mut map = match content.as_ref() {
             Content::Thinking { signature, .. } => {
                 match signature_envelope::decode_envelope(signature) {
-                    SignatureEnvelope::Anthropic(_) => tagged(&block.content),
+                    SignatureEnvelope::Anthropic(_) => tagged(&content),
                     _ => {
                         self.drops
                             .add(path, "a thought without Anthropic's signature");
@@ -83,7 +90,7 @@ impl MessagesBlockWriter<'_> {
                 "name": safe_name(name),
                 "input": arguments::to_object(input, path, self.drops),
             })),
-            Content::ToolResult { .. } => self.tool_result(&block.content, path)?,
+            Content::ToolResult { .. } => self.tool_result(&content, path)?,
             Content::Text(text) if text.is_empty() || (!self.own && is_blank(text)) => {
                 // Anthropic refuses empty text; OpenAI's clients send it with tool calls.
                 self.drops.add(path, "empty text");

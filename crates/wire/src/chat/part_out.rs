@@ -1,5 +1,7 @@
 //! Parts of a chat message, written.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::tools::merge;
@@ -8,6 +10,10 @@ use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::put;
 use crate::json_path::JsonPath;
+use crate::media_content::by_media_type;
+use crate::media_types::{
+    audio_format, default_file_name, image_type, is_audio_or_video, is_image,
+};
 use crate::model_text::document_text;
 use crate::neutral::{Block, Content, Map, MediaSource};
 use crate::openai::write_breakpoint;
@@ -33,7 +39,11 @@ impl ChatPartWriter<'_> {
         path: &JsonPath<'_>,
         out: &mut Vec<Value>,
     ) -> Result<(), WireError> {
-        let mut part = match &block.content {
+        let content = match self.own {
+            true => Cow::Borrowed(&block.content),
+            false => by_media_type(&block.content),
+        };
+        let mut part = match content.as_ref() {
             Content::Text(text) => json!({"type": "text", "text": text}),
             Content::Image(source) => self.image(source, path)?,
             Content::Document {
@@ -89,7 +99,7 @@ impl ChatPartWriter<'_> {
 
     fn image(&mut self, source: &MediaSource, path: &JsonPath<'_>) -> Result<Value, WireError> {
         let url = match source {
-            MediaSource::Base64 { media_type, data } => data_url(media_type, data),
+            MediaSource::Base64 { media_type, data } => data_url(image_type(media_type), data),
             MediaSource::Url(url) => url.clone(),
             _ => {
                 return Err(WireError::unsupported(
@@ -102,6 +112,13 @@ impl ChatPartWriter<'_> {
         Ok(json!({"type": "image_url", "image_url": {"url": url}}))
     }
 
+    fn drop_title(&mut self, title: Option<&str>, path: &JsonPath<'_>) {
+        if title.is_some() {
+            let why = "images and recordings have no name here";
+            self.drops.add(path.key("title"), why);
+        }
+    }
+
     fn document(
         &mut self,
         source: &MediaSource,
@@ -109,8 +126,18 @@ impl ChatPartWriter<'_> {
         path: &JsonPath<'_>,
     ) -> Result<Value, WireError> {
         match source {
+            MediaSource::Base64 { media_type, .. } if !self.own && is_image(media_type) => {
+                self.drop_title(title, path);
+                self.image(source, path)
+            }
+            MediaSource::Base64 { media_type, data }
+                if !self.own && is_audio_or_video(media_type) =>
+            {
+                self.drop_title(title, path);
+                recording(media_type, data, path)
+            }
             MediaSource::Base64 { media_type, data } => {
-                let name = title.unwrap_or("document.pdf");
+                let name = title.map_or_else(|| default_file_name(media_type), str::to_owned);
                 let data = data_url(media_type, data);
                 Ok(json!({"type": "file", "file": {"filename": name, "file_data": data}}))
             }
@@ -133,6 +160,26 @@ impl ChatPartWriter<'_> {
                 path.key("source"),
                 "Chat Completions accepts documents as base64 or text only",
             )),
+        }
+    }
+}
+
+/// A recording, in the form that servers with models for them accept.
+fn recording(media_type: &str, data: &str, path: &JsonPath<'_>) -> Result<Value, WireError> {
+    match audio_format(media_type) {
+        Some(format) => {
+            Ok(json!({"type": "input_audio", "input_audio": {"data": data, "format": format}}))
+        }
+        None => {
+            let why = format!(
+                "Chat Completions does not accept {media_type}: send a recording as WAV or MP3, or \
+                 use a model whose API accepts it"
+            );
+            Err(WireError::unsupported(
+                Dialect::Chat,
+                path.key("source"),
+                why,
+            ))
         }
     }
 }

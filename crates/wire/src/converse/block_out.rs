@@ -11,7 +11,8 @@ use crate::drops::Drops;
 use crate::error::WireError;
 use crate::generated_images;
 use crate::json_path::JsonPath;
-use crate::media_types::{document_type, is_text_type};
+use crate::media_content::by_media_type;
+use crate::media_types::{document_type, image_type, is_text_type};
 use crate::model_text::tagged_system;
 use crate::neutral::{Block, Content, MediaSource};
 use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
@@ -69,7 +70,7 @@ impl<'d> ConverseBlockWriter<'d> {
         is_system: bool,
         path: &JsonPath<'_>,
     ) -> Result<Option<Value>, WireError> {
-        Ok(Some(match &block.content {
+        Ok(Some(match by_media_type(&block.content).as_ref() {
             Content::Text(text) if is_system => json!({"text": tagged_system(text)}),
             Content::Text(text) if text.trim().is_empty() => {
                 self.drops.add(path, "blank text, which Converse refuses");
@@ -193,9 +194,9 @@ fn image(source: &MediaSource, path: &JsonPath<'_>) -> Result<Value, WireError> 
     let MediaSource::Base64 { media_type, data } = source else {
         return Err(needs_bytes("images", path));
     };
-    let format = match media_type.as_str() {
+    let format = match image_type(media_type) {
         "image/png" => "png",
-        "image/jpeg" | "image/jpg" => "jpeg",
+        "image/jpeg" => "jpeg",
         "image/gif" => "gif",
         "image/webp" => "webp",
         _ => {

@@ -1,5 +1,7 @@
 //! Parts of Responses items, written.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::source_item;
@@ -8,6 +10,8 @@ use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::put;
 use crate::json_path::JsonPath;
+use crate::media_content::by_media_type;
+use crate::media_types::{default_file_name, image_type, is_audio_or_video, is_image};
 use crate::model_text::document_text;
 use crate::neutral::{Block, Content, Map, MediaSource, without_dialect_fields};
 use crate::openai::write_breakpoint;
@@ -33,7 +37,11 @@ impl ResponsesPartWriter<'_> {
         path: &JsonPath<'_>,
         out: &mut Vec<Value>,
     ) -> Result<(), WireError> {
-        let mut part = match &block.content {
+        let content = match self.own {
+            true => Cow::Borrowed(&block.content),
+            false => by_media_type(&block.content),
+        };
+        let mut part = match content.as_ref() {
             Content::Text(text) => json!({"type": "input_text", "text": text}),
             Content::Image(source) => self.image(source, path)?,
             Content::Document {
@@ -88,7 +96,8 @@ impl ResponsesPartWriter<'_> {
     fn image(&mut self, source: &MediaSource, path: &JsonPath<'_>) -> Result<Value, WireError> {
         match source {
             MediaSource::Base64 { media_type, data } => {
-                Ok(json!({"type": "input_image", "image_url": data_url(media_type, data)}))
+                let url = data_url(image_type(media_type), data);
+                Ok(json!({"type": "input_image", "image_url": url}))
             }
             MediaSource::Url(url) => Ok(json!({"type": "input_image", "image_url": url})),
             MediaSource::File(id) if self.own => Ok(json!({"type": "input_image", "file_id": id})),
@@ -108,8 +117,25 @@ impl ResponsesPartWriter<'_> {
     ) -> Result<Value, WireError> {
         let mut map = Map::from_iter([("type".to_owned(), "input_file".into())]);
         match source {
+            MediaSource::Base64 { media_type, .. } if !self.own && is_image(media_type) => {
+                if title.is_some() {
+                    self.drops
+                        .add(path.key("title"), "images have no name here");
+                }
+                return self.image(source, path);
+            }
+            MediaSource::Base64 { media_type, .. }
+                if !self.own && is_audio_or_video(media_type) =>
+            {
+                let why = format!(
+                    "Responses does not accept {media_type}: use a model whose API accepts \
+                     recordings and films"
+                );
+                let source = path.key("source");
+                return Err(WireError::unsupported(Dialect::Responses, source, why));
+            }
             MediaSource::Base64 { media_type, data } => {
-                let name = title.unwrap_or("document.pdf");
+                let name = title.map_or_else(|| default_file_name(media_type), str::to_owned);
                 put(&mut map, "filename", Some(name));
                 put(&mut map, "file_data", Some(data_url(media_type, data)));
             }

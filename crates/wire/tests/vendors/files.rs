@@ -264,3 +264,99 @@ fn fields_beside_a_recording_are_named_and_a_broken_one_refused() {
     let error = refused(ClientDialect::Chat, &user(&[broken]), Dialect::Gemini);
     assert_eq!(error.field(), Some("messages[0].content[0]"));
 }
+
+fn from_gemini(part: Value) -> Value {
+    json!({"model": "m", "contents": [{"role": "user", "parts": [{"text": "Look."}, part]}]})
+}
+
+fn inline(media_type: &str) -> Value {
+    from_gemini(json!({"inlineData": {"mimeType": media_type, "data": "UklGRg=="}}))
+}
+
+#[test]
+fn recordings_of_geminis_clients_are_recordings_for_chat_servers() {
+    for (media_type, format) in [
+        ("audio/wav", "wav"),
+        ("audio/x-wav", "wav"),
+        ("audio/mp3", "mp3"),
+        ("audio/mpeg", "mp3"),
+        ("audio/ogg; codecs=opus", "ogg"),
+    ] {
+        let outgoing = sent(ClientDialect::Gemini, &inline(media_type), Dialect::Chat);
+        let audio = json!({"data": "UklGRg==", "format": format});
+        assert_eq!(
+            outgoing.body["messages"][0]["content"][1],
+            json!({"type": "input_audio", "input_audio": audio})
+        );
+        assert_eq!(outgoing.dropped, []);
+    }
+    for (media_type, upstream) in [
+        ("video/mp4", Dialect::Chat),
+        ("audio/x-unknown", Dialect::Chat),
+        ("video/mp4", Dialect::Responses),
+        ("audio/wav", Dialect::Responses),
+    ] {
+        let error = refused(ClientDialect::Gemini, &inline(media_type), upstream);
+        assert_eq!(error.field(), Some("contents[0].parts[1].inlineData"));
+        assert!(error.to_string().contains(media_type), "{error}");
+    }
+}
+
+#[test]
+fn a_file_without_a_name_gets_one_of_its_type() {
+    for (media_type, name) in [
+        (DOCX, "document.docx"),
+        ("application/pdf", "document.pdf"),
+        ("application/json", "document.json"),
+        ("application/zip", "document.bin"),
+    ] {
+        let body = inline(media_type);
+        let outgoing = sent(ClientDialect::Gemini, &body, Dialect::Chat);
+        let file = &outgoing.body["messages"][0]["content"][1]["file"];
+        assert_eq!(file["filename"], name);
+        let outgoing = sent(ClientDialect::Gemini, &body, Dialect::Responses);
+        let file = &outgoing.body["input"][0]["content"][1];
+        assert_eq!(file["filename"], name);
+        let data = format!("data:{media_type};base64,UklGRg==");
+        assert_eq!(file["file_data"], data);
+    }
+}
+
+#[test]
+fn a_document_in_the_place_of_an_image_is_a_document_for_other_apis() {
+    let data = "JVBERi0=";
+    let url = format!("data:application/pdf;base64,{data}");
+    let part = json!({"type": "image_url", "image_url": {"url": url}});
+    let body = user(std::slice::from_ref(&part));
+    let to = |upstream| sent(ClientDialect::Chat, &body, upstream).body;
+    let source = json!({"type": "base64", "media_type": "application/pdf", "data": data});
+    assert_eq!(
+        to(Dialect::Messages)["messages"][0]["content"][0],
+        json!({"type": "document", "source": source})
+    );
+    assert_eq!(
+        to(Dialect::Responses)["input"][0]["content"][0],
+        json!({"type": "input_file", "filename": "document.pdf", "file_data": url})
+    );
+    let converse = &to(Dialect::Converse)["messages"][0]["content"][0];
+    assert_eq!(converse["document"]["format"], "pdf");
+    // Some Chat servers accept it there.
+    assert_eq!(to(Dialect::Chat)["messages"][0]["content"][0], part);
+    let zip =
+        json!({"type": "image_url", "image_url": {"url": "data:application/zip;base64,UEs="}});
+    let error = refused(ClientDialect::Chat, &user(&[zip]), Dialect::Messages);
+    assert_eq!(error.field(), Some("messages[0].content[0].image_url"));
+}
+
+#[test]
+fn an_image_in_the_place_of_a_file_is_an_image_for_other_apis() {
+    let part = json!({"type": "input_file", "filename": "a.png",
+        "file_data": "data:image/png;base64,iVBO"});
+    let body = json!({"model": "m", "input": [{"role": "user", "content": [part]}]});
+    let outgoing = sent(ClientDialect::Responses, &body, Dialect::Chat);
+    assert_eq!(
+        outgoing.body["messages"][0]["content"][0]["image_url"]["url"],
+        "data:image/png;base64,iVBO"
+    );
+    assert_eq!(dropped(&outgoing), ["input[0].content[0].filename"]);
+}

@@ -326,3 +326,38 @@ fn a_picture_elsewhere_is_pointed_to() {
     assert_eq!(body["content"][0]["text"], format!("[image: {at}]"));
     assert_eq!(body["content"][0]["source"]["url"], at);
 }
+
+#[test]
+fn a_jpeg_has_the_type_that_every_vendor_accepts() {
+    let url = "data:image/jpg;base64,/9j/";
+    let part = json!({"type": "image_url", "image_url": {"url": url}});
+    let from_chat = chat(json!([{"role": "user", "content": [part]}]));
+    let part = json!({"type": "input_image", "image_url": url});
+    let from_responses = json!({"model": "m", "input": [{"role": "user", "content": [part]}]});
+    let part = json!({"inlineData": {"mimeType": "image/jpg", "data": "/9j/"}});
+    let from_gemini = json!({"model": "m", "contents": [{"role": "user", "parts": [part]}]});
+    let source = json!({"type": "base64", "media_type": "image/jpg", "data": "/9j/"});
+    let block = json!({"type": "image", "source": source});
+    let messages = json!([{"role": "user", "content": [block]}]);
+    let from_messages = json!({"model": "m", "max_tokens": 5, "messages": messages});
+    for (client, body) in [
+        (ClientDialect::Chat, from_chat),
+        (ClientDialect::Responses, from_responses),
+        (ClientDialect::Gemini, from_gemini),
+        (ClientDialect::Messages, from_messages),
+    ] {
+        for upstream in [
+            Dialect::Messages,
+            Dialect::Chat,
+            Dialect::Responses,
+            Dialect::Converse,
+        ] {
+            if Dialect::from(client) == upstream {
+                continue;
+            }
+            let text = sent(client, &body, upstream).body.to_string();
+            assert!(text.contains("jpeg"), "{client:?} {upstream:?}: {text}");
+            assert!(!text.contains("jpg"), "{client:?} {upstream:?}: {text}");
+        }
+    }
+}
