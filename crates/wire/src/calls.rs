@@ -160,10 +160,13 @@ impl CallAssembler {
     /// call, still give each call its own id.
     fn find(&mut self, fragment: &CallFragment) -> (usize, bool) {
         let id = fragment.id.as_deref().filter(|id| !id.is_empty());
-        let found = self.calls.iter().rposition(|call| match fragment.index {
-            Some(_) => call.index == fragment.index,
-            None => true,
-        });
+        let fits = |call: &Call| fragment.index.is_none() || call.index == fragment.index;
+        // The end of a call may come after others have begun.
+        let known = |call: &Call| id.is_some() && call.id.as_deref() == id && fits(call);
+        if let Some(at) = self.calls.iter().rposition(known) {
+            return (at, false);
+        }
+        let found = self.calls.iter().rposition(fits);
         if let Some(at) = found
             && let Some(call) = self.calls.get(at)
             && (id.is_none() || call.id.is_none() || call.id.as_deref() == id)

@@ -11,7 +11,7 @@ use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{JsonFields, parse};
 use crate::json_path::JsonPath;
-use crate::neutral::{ApiError, Block, Content, Delta, Map, StopReason, StreamEvent, TokenUsage};
+use crate::neutral::{ApiError, Content, Delta, Map, StopReason, StreamEvent, TokenUsage};
 
 /// Reads the events of one Messages stream. Compatible servers number their blocks in
 /// many ways; they are numbered anew here.
@@ -70,7 +70,9 @@ impl MessagesReader {
             "content_block_delta" => {
                 let delta = read_delta(fields.require("delta")?)?;
                 if self.open != Some(index(&mut fields)?) {
-                    self.fail("a delta for a block that is not open", out);
+                    if !is_negligible(&delta) {
+                        self.fail("a delta for a block that is not open", out);
+                    }
                 } else if !(self.whole && matches!(delta, Delta::Text(_))) {
                     out.push(StreamEvent::BlockDelta {
                         index: self.blocks.saturating_sub(1),
@@ -78,7 +80,14 @@ impl MessagesReader {
                     });
                 }
             }
-            "content_block_stop" => self.close(out),
+            "content_block_stop" => {
+                // Some servers, such as llama.cpp, end all blocks after the last one; a block
+                // has ended when the next began.
+                let ended = fields.opt_u64("index")?;
+                if ended.is_none() || ended == self.open {
+                    self.close(out);
+                }
+            }
             "message_delta" => {
                 self.close(out);
                 out.push(self.delta(&mut fields)?);
@@ -102,7 +111,7 @@ impl MessagesReader {
         fields: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
-        let value = fields.require("content_block")?;
+        let value = with_empty_input(fields.require("content_block")?);
         let mut block = read_block(value, &JsonPath::Root.key("content_block"))?;
         original_name(&mut block, &self.context);
         self.close(out);
@@ -110,7 +119,7 @@ impl MessagesReader {
         self.whole = matches!(block.content, Content::Image(_) | Content::Document { .. });
         out.push(StreamEvent::BlockStart {
             index: self.blocks,
-            block: with_empty_input(block),
+            block,
         });
         self.blocks += 1;
         Ok(())
@@ -173,16 +182,27 @@ fn index(fields: &mut JsonFields<'_>) -> Result<u64, WireError> {
     })
 }
 
-/// Some servers send a tool's input as `null` or a string first; it always grows from
-/// an empty object.
-fn with_empty_input(mut block: Block) -> Block {
-    if let Content::ToolUse { input, .. } | Content::ServerToolUse { input, .. } =
-        &mut block.content
-        && !input.is_object()
+/// Some servers send a tool's input as `null` or a string first, or not at all; it always grows
+/// from an empty object.
+fn with_empty_input(mut block: Value) -> Value {
+    let kind = block.get("type").and_then(Value::as_str);
+    if matches!(kind, Some("tool_use" | "server_tool_use"))
+        && !block.get("input").is_some_and(Value::is_object)
+        && let Some(fields) = block.as_object_mut()
     {
-        *input = Value::Object(Default::default());
+        fields.insert("input".to_owned(), Value::Object(Map::new()));
     }
     block
+}
+
+/// Whether a delta of a block that has ended can be left out: one without content, or the
+/// signature of a thought that has been passed on without it.
+fn is_negligible(delta: &Delta) -> bool {
+    match delta {
+        Delta::Text(text) | Delta::Thinking(text) | Delta::InputJson(text) => text.is_empty(),
+        Delta::Signature(_) => true,
+        Delta::Other(_) | Delta::Rest(_) => false,
+    }
 }
 
 fn read_delta(value: Value) -> Result<Delta, WireError> {

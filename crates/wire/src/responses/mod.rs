@@ -7,6 +7,7 @@ mod call_outputs;
 mod client_tools;
 mod echo;
 mod flat_tools;
+mod grown_items;
 mod hosted_item_translation;
 mod hosted_items;
 mod hosted_queue;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::grown_items::{GrowingItemKind, GrownItems, ItemKey};
 use super::hosted_queue::HostedItemQueue;
 use super::item_in::{IdPolicy, read_block};
 use super::namespace::called_name;
@@ -30,8 +31,7 @@ pub(crate) struct ResponsesReader {
     pub(super) blocks: BlockEmitter,
     pub(super) calls: CallAssembler,
     refusal: String,
-    /// Whether the open item has grown by deltas; some servers send only its end.
-    pub(super) grown: bool,
+    pub(super) grown: GrownItems,
     pub(super) hosted: HostedItemQueue,
     /// The open message and thought, where their start was sent.
     pub(super) message: Option<MessageItemReader>,
@@ -47,7 +47,7 @@ impl ResponsesReader {
             blocks: BlockEmitter::default(),
             calls: CallAssembler::default(),
             refusal: String::new(),
-            grown: false,
+            grown: GrownItems::default(),
             hosted: HostedItemQueue::default(),
             message: None,
             thought: ReasoningItemReader::default(),
@@ -101,17 +101,20 @@ impl ResponsesReader {
                 self.text(&mut fields, out)
             }
             "response.reasoning_summary_text.delta" => {
+                self.grow(GrowingItemKind::Reasoning, &fields);
                 let delta = fields.string("delta")?;
                 self.think(delta, out);
                 Ok(())
             }
             "response.reasoning_text.delta" => {
+                let is_first = self.grow(GrowingItemKind::Reasoning, &fields);
                 let delta = fields.string("delta")?;
-                self.think_in_content(delta, out);
+                self.think_in_content(delta, is_first, out);
                 Ok(())
             }
             "response.reasoning_summary_part.added" => {
                 if fields.opt_u64("summary_index")?.unwrap_or(0) > 0 {
+                    self.grow(GrowingItemKind::Reasoning, &fields);
                     self.next_thought(kind, out);
                 }
                 Ok(())
@@ -172,15 +175,26 @@ impl ResponsesReader {
         fields: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
-        self.grown = false;
         let index = fields.opt_u64("output_index")?;
         let item = fields.require("item")?;
+        let key = ItemKey::from_item(&item, index);
         let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
         let kind = text("type").unwrap_or_default();
         match kind.as_str() {
-            "message" => self.message = Some(MessageItemReader::new(&item)),
-            "reasoning" => self.thought = ReasoningItemReader::new(&item),
-            "function_call" | "custom_tool_call" => {}
+            "message" => {
+                // The end of the one before may come later.
+                self.close_block(OpenBlockKind::Text, out);
+                self.message = Some(MessageItemReader::new(&item));
+                self.grown.begin(GrowingItemKind::Message, &key);
+            }
+            "reasoning" => {
+                self.close_block(OpenBlockKind::Thinking, out);
+                self.thought = ReasoningItemReader::new(&item);
+                self.grown.begin(GrowingItemKind::Reasoning, &key);
+            }
+            "function_call" | "custom_tool_call" => {
+                self.grown.begin(GrowingItemKind::Call, &key);
+            }
             _ => self.announce(index, item.clone(), out)?,
         }
         if kind == "function_call" || kind == "custom_tool_call" {
@@ -195,6 +209,18 @@ impl ResponsesReader {
             self.fragment(fragment, out);
         }
         Ok(())
+    }
+
+    /// Ends the open block, if it is of this kind.
+    pub(super) fn close_block(&mut self, kind: OpenBlockKind, out: &mut Vec<StreamEvent>) {
+        if self.blocks.open() == kind {
+            self.blocks.close(out);
+        }
+    }
+
+    /// The item of a delta grows; returns whether it is the first delta.
+    fn grow(&mut self, kind: GrowingItemKind, fields: &JsonFields<'_>) -> bool {
+        self.grown.grow(kind, &ItemKey::from_delta(fields))
     }
 
     /// An item of OpenAI's servers is in progress. While a call is open the item waits for its
@@ -226,7 +252,7 @@ impl ResponsesReader {
         freeform: bool,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
-        self.grown = true;
+        self.grow(GrowingItemKind::Call, fields);
         let delta = fields.string("delta")?;
         let fragment = CallFragment {
             index: fields.opt_u64("output_index")?,
@@ -254,7 +280,7 @@ impl ResponsesReader {
         fields: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
-        self.grown = true;
+        self.grow(GrowingItemKind::Message, fields);
         let delta = fields.string("delta")?;
         self.end_calls(out);
         match &mut self.message {
@@ -268,7 +294,6 @@ impl ResponsesReader {
     }
 
     fn think(&mut self, delta: String, out: &mut Vec<StreamEvent>) {
-        self.grown = true;
         self.end_calls(out);
         let thought = &self.thought;
         self.blocks.begin_thought(|| thought.rest(), out);
@@ -276,8 +301,8 @@ impl ResponsesReader {
     }
 
     /// The thought itself, which has other event names than its summary.
-    fn think_in_content(&mut self, delta: String, out: &mut Vec<StreamEvent>) {
-        if !self.grown {
+    fn think_in_content(&mut self, delta: String, is_first: bool, out: &mut Vec<StreamEvent>) {
+        if is_first || self.blocks.open() != OpenBlockKind::Thinking {
             self.end_calls(out);
             let thought = &self.thought;
             self.blocks.begin_thought(|| thought.rest(), out);

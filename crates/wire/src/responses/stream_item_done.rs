@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::grown_items::{GrowingItemKind, ItemGrowth, ItemKey};
 use super::item_in::{IdPolicy, read_block, read_item};
 use super::namespace::called_name;
 use super::reasoning_signature;
@@ -31,28 +32,42 @@ impl ResponsesReader {
         if self.hosted.is_open(index) {
             self.hosted.end();
         }
+        let key = ItemKey::from_item(&value, index);
         match kind.as_str() {
-            "message" => self.message_done(value, &path, out)?,
-            "reasoning" => self.reasoning_done(&value, &mut item, out)?,
-            "function_call" | "custom_tool_call" => self.call_done(&kind, index, &mut item, out)?,
+            "message" => {
+                let growth = self.grown.end(GrowingItemKind::Message, &key);
+                self.message_done(value, growth, &path, out)
+            }
+            "reasoning" => {
+                let growth = self.grown.end(GrowingItemKind::Reasoning, &key);
+                self.reasoning_done(&value, growth, &mut item, out)
+            }
+            "function_call" | "custom_tool_call" => {
+                let growth = self.grown.end(GrowingItemKind::Call, &key);
+                self.call_done(&kind, index, growth, &mut item, out)
+            }
             _ => {
                 self.end_calls(out);
                 self.blocks
                     .whole(read_block(kind, item, IdPolicy::Keep)?, out);
+                Ok(())
             }
         }
-        self.grown = false;
-        Ok(())
     }
 
     fn message_done(
         &mut self,
         item: Value,
+        growth: ItemGrowth,
         path: &JsonPath<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
+        if growth == ItemGrowth::Earlier {
+            // Its block has ended with the beginning of the next.
+            return Ok(());
+        }
         let started = self.message.take();
-        if self.grown {
+        if growth == ItemGrowth::Latest {
             if let Some(message) = started {
                 message.end(&item, &mut self.blocks, out);
             }
@@ -70,25 +85,31 @@ impl ResponsesReader {
                 }
             }
         }
-        if self.blocks.open() == OpenBlockKind::Text {
-            self.blocks.close(out);
-        }
+        self.close_block(OpenBlockKind::Text, out);
         Ok(())
     }
 
     fn reasoning_done(
         &mut self,
         whole: &Value,
+        growth: ItemGrowth,
         item: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
+        let is_open = self.blocks.open() == OpenBlockKind::Thinking;
+        match growth {
+            ItemGrowth::Nothing => {}
+            ItemGrowth::Latest if is_open => {}
+            // Its block has ended with the beginning of the next, so that not even its
+            // signature can be added.
+            ItemGrowth::Latest | ItemGrowth::Earlier => return Ok(()),
+        }
         let id = item.opt_string("id")?.unwrap_or_default();
         let encrypted = item.opt_string("encrypted_content")?;
         self.thought = ReasoningItemReader::new(whole);
-        let thinking = if self.grown {
-            String::new()
-        } else {
-            ReasoningItemReader::text(whole)
+        let thinking = match growth {
+            ItemGrowth::Nothing => ReasoningItemReader::text(whole),
+            ItemGrowth::Latest | ItemGrowth::Earlier => String::new(),
         };
         let thought = match &encrypted {
             Some(encrypted) => {
@@ -124,6 +145,7 @@ impl ResponsesReader {
         &mut self,
         kind: &str,
         index: Option<u64>,
+        growth: ItemGrowth,
         item: &mut JsonFields<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
@@ -134,10 +156,10 @@ impl ResponsesReader {
             index,
             id: item.opt_string("call_id")?,
             name: called_name(|key| item.peek(key), &self.context.names),
-            arguments: match (self.grown, freeform) {
-                (true, _) => String::new(),
-                (false, true) => escaped(&text),
-                (false, false) => text,
+            arguments: match (growth, freeform) {
+                (ItemGrowth::Nothing, true) => escaped(&text),
+                (ItemGrowth::Nothing, false) => text,
+                (ItemGrowth::Latest | ItemGrowth::Earlier, _) => String::new(),
             },
             freeform,
             signature: None,

@@ -1,6 +1,6 @@
 //! How responses end: filtered, refused, failed, or for a vendor-specific reason.
 
-use prowess_wire::neutral::ErrorKind;
+use prowess_wire::neutral::{Block, Content, ErrorKind, ResponseCollector};
 use prowess_wire::{ClientDialect, Dialect};
 use serde_json::{Value, json};
 
@@ -430,4 +430,212 @@ fn a_failed_response_keeps_a_code_that_its_clients_know() {
     let failed = prowess_wire::ResponseStatus::Failed;
     let body = prowess_wire::unfinished_response("m", &reply(), failed, Some(&error));
     assert_eq!(body["error"]["code"], "insufficient_quota");
+}
+
+/// The blocks of a stream: the kind and the text of each.
+fn blocks(upstream: Dialect, events: &[Value]) -> Vec<(&'static str, String)> {
+    let mut collector = ResponseCollector::new(upstream);
+    for event in read(upstream, &sse(events)) {
+        collector.push(event).unwrap();
+    }
+    let content = collector.finish().unwrap().content;
+    let block = |block: Block| match block.content {
+        Content::Text(text) => ("text", text),
+        Content::Thinking { thinking, .. } => ("thinking", thinking),
+        Content::ToolUse { input, name, .. } => ("call", format!("{name} {input}")),
+        other => panic!("{other:?}"),
+    };
+    content.into_iter().map(block).collect()
+}
+
+fn expected(list: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    let own = list.iter().map(|(kind, text)| (*kind, (*text).to_owned()));
+    own.collect()
+}
+
+/// A stream of llama.cpp, which ends all items after the last one, and numbers none of them
+/// unless this says so.
+fn items_that_end_late(numbered: bool) -> Vec<Value> {
+    let added = |item: Value| json!({"type": "response.output_item.added", "item": item});
+    let done = |item: Value| json!({"type": "response.output_item.done", "item": item});
+    let delta = |kind: &str, id: &str, text: &str| {
+        let kind = format!("response.{kind}.delta");
+        json!({"type": kind, "item_id": id, "delta": text})
+    };
+    let call = |n: u8, arguments: &str| {
+        json!({"type": "function_call", "call_id": format!("fc_{n}"), "name": format!("f{n}"),
+            "arguments": arguments})
+    };
+    let part = |text: &str| json!([{"type": "output_text", "text": text, "annotations": []}]);
+    let mut events = vec![
+        json!({"type": "response.created", "response": {"id": "resp_1"}}),
+        added(
+            json!({"type": "reasoning", "id": "rs_1", "summary": [], "content": [],
+            "encrypted_content": ""}),
+        ),
+        delta("reasoning_text", "rs_1", "Hm"),
+        delta("reasoning_text", "rs_1", "."),
+        added(json!({"type": "message", "id": "msg_1", "role": "assistant", "content": []})),
+        delta("output_text", "msg_1", "Hi"),
+        delta("output_text", "msg_1", "!"),
+        added(call(1, "")),
+        delta("function_call_arguments", "fc_1", "{\"a\":"),
+        delta("function_call_arguments", "fc_1", "1}"),
+        added(call(2, "")),
+        delta("function_call_arguments", "fc_2", "{}"),
+        done(
+            json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "",
+            "content": [{"type": "reasoning_text", "text": "Hm."}]}),
+        ),
+        json!({"type": "response.content_part.done", "item_id": "msg_1", "part": part("Hi!")[0]}),
+        done(
+            json!({"type": "message", "id": "msg_1", "role": "assistant", "content": part("Hi!")}),
+        ),
+        done(call(1, "{\"a\":1}")),
+        done(call(2, "{}")),
+    ];
+    if numbered {
+        let number = |event: &Value| {
+            let text = event.to_string();
+            let names = ["rs_1", "msg_1", "fc_1", "fc_2"];
+            names.iter().position(|name| text.contains(name))
+        };
+        for event in &mut events {
+            if let Some(n) = number(event) {
+                event["output_index"] = n.into();
+            }
+        }
+    }
+    let usage = json!({"input_tokens": 1, "output_tokens": 1});
+    let response = json!({"id": "resp_1", "status": "completed", "usage": usage, "output": []});
+    events.push(json!({"type": "response.completed", "response": response}));
+    events
+}
+
+#[test]
+fn items_that_end_after_all_content_are_read_once() {
+    for numbered in [false, true] {
+        let events = items_that_end_late(numbered);
+        assert_eq!(
+            blocks(Dialect::Responses, &events),
+            expected(&[
+                ("thinking", "Hm."),
+                ("text", "Hi!"),
+                ("call", "f1 {\"a\":1}"),
+                ("call", "f2 {}")
+            ]),
+            "{numbered}"
+        );
+        // Without calls, and with nothing but a thought and a text.
+        let plain = events.into_iter().filter(|event| {
+            let text = event.to_string();
+            !text.contains("fc_")
+        });
+        let plain: Vec<Value> = plain.collect();
+        assert_eq!(
+            blocks(Dialect::Responses, &plain),
+            expected(&[("thinking", "Hm."), ("text", "Hi!")]),
+            "{numbered}"
+        );
+    }
+}
+
+#[test]
+fn items_without_deltas_are_read_from_their_ends_beside_others() {
+    let text = |id: &str, text: &str| {
+        json!({"type": "message", "id": id, "role": "assistant",
+            "content": [{"type": "output_text", "text": text}]})
+    };
+    let events = [
+        json!({"type": "response.created", "response": {"id": "resp_1"}}),
+        json!({"type": "response.output_text.delta", "item_id": "a", "output_index": 0,
+            "delta": "One"}),
+        json!({"type": "response.output_item.done", "output_index": 0, "item": text("a", "One")}),
+        json!({"type": "response.output_item.done", "output_index": 1, "item": text("b", "Two")}),
+        json!({"type": "response.completed", "response": {"id": "resp_1", "status": "completed"}}),
+    ];
+    assert_eq!(
+        blocks(Dialect::Responses, &events),
+        expected(&[("text", "One"), ("text", "Two")])
+    );
+}
+
+fn messages_stream(events: &[Value]) -> Vec<Value> {
+    let usage = json!({"input_tokens": 1, "output_tokens": 1});
+    let start = json!({"type": "message_start", "message": {"id": "m1", "usage": usage}});
+    let end = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}});
+    let mut all = vec![start];
+    all.extend(events.iter().cloned());
+    all.extend([end, json!({"type": "message_stop"})]);
+    all
+}
+
+fn block_start(index: u64, block: Value) -> Value {
+    json!({"type": "content_block_start", "index": index, "content_block": block})
+}
+
+fn block_delta(index: u64, delta: Value) -> Value {
+    json!({"type": "content_block_delta", "index": index, "delta": delta})
+}
+
+#[test]
+fn blocks_that_end_after_all_content_are_read_once() {
+    let stop = |index: u64| json!({"type": "content_block_stop", "index": index});
+    for signature in ["", "c2ln"] {
+        let signed = json!({"type": "signature_delta", "signature": signature});
+        let events = messages_stream(&[
+            block_start(0, json!({"type": "thinking", "thinking": ""})),
+            block_delta(0, json!({"type": "thinking_delta", "thinking": "Hm."})),
+            block_start(1, json!({"type": "text", "text": ""})),
+            block_delta(1, json!({"type": "text_delta", "text": "Hi"})),
+            block_delta(0, signed),
+            stop(0),
+            block_delta(1, json!({"type": "text_delta", "text": "!"})),
+            block_start(2, json!({"type": "tool_use", "id": "t", "name": "f"})),
+            block_delta(
+                2,
+                json!({"type": "input_json_delta", "partial_json": "{\"a\":1}"}),
+            ),
+            stop(1),
+            stop(2),
+        ]);
+        assert_eq!(
+            blocks(Dialect::Messages, &events),
+            expected(&[
+                ("thinking", "Hm."),
+                ("text", "Hi!"),
+                ("call", "f {\"a\":1}")
+            ])
+        );
+    }
+    // Content of a block that has ended cannot be put anywhere.
+    let lost = messages_stream(&[
+        block_start(0, json!({"type": "text", "text": ""})),
+        stop(0),
+        block_delta(0, json!({"type": "text_delta", "text": "Hi"})),
+    ]);
+    let error = broken(Dialect::Messages, &sse(&lost));
+    assert!(error.message.contains("not open"), "{error}");
+}
+
+#[test]
+fn a_streamed_call_may_begin_without_its_input() {
+    for block in [
+        json!({"type": "tool_use", "id": "t", "name": "f"}),
+        json!({"type": "tool_use", "id": "t", "name": "f", "input": null}),
+        json!({"type": "tool_use", "id": "t", "name": "f", "input": ""}),
+    ] {
+        let grows = block_delta(
+            0,
+            json!({"type": "input_json_delta", "partial_json": "{\"a\":1}"}),
+        );
+        for (deltas, input) in [(vec![grows], "f {\"a\":1}"), (vec![], "f {}")] {
+            let mut events = vec![block_start(0, block.clone())];
+            events.extend(deltas);
+            assert_eq!(
+                blocks(Dialect::Messages, &messages_stream(&events)),
+                expected(&[("call", input)])
+            );
+        }
+    }
 }
