@@ -122,6 +122,7 @@ fn unsupported_fields(client: ClientDialect, response: &Response) -> Vec<Dropped
         drops.rest(&JsonPath::Root, &non_empty_fields(&response.rest));
         let message = match response.origin {
             Dialect::Chat => "choices[0].message",
+            Dialect::Gemini => "candidates[0]",
             _ => "message",
         };
         drops.rest(

@@ -25,9 +25,9 @@ use crate::{ClientDialect, Dialect};
 
 /// Reads an upstream's stream, in any chunks, into neutral events.
 ///
-/// Fields of an upstream's events that no codec understands are retained where the events
-/// are Anthropic's, and only there: the events of other dialects repeat their envelope
-/// in every chunk.
+/// Fields of an upstream's events that no codec understands are retained: those of Anthropic's
+/// events where they were, those of the other dialects at the end, as every chunk repeats its
+/// envelope.
 ///
 /// It never fails: whatever is wrong with the stream becomes one last
 /// [`StreamEvent::Error`], and what follows is ignored.

@@ -1,4 +1,4 @@
-//! Fields of a Chat response that only Chat has reach a Chat client through a run of
+//! Fields of a response that only its dialect has reach a client of that dialect through a run of
 //! several turns, whole and streamed, and no other client.
 #![expect(
     clippy::unwrap_used,
@@ -9,10 +9,12 @@
 mod support;
 
 use prowess_wire::neutral::{
-    Map, Response, ResponseCollector, StreamEvent, TokenUsage, merge_dialect_fields, replay,
+    Map, Message, Request, Response, ResponseCollector, Role, StreamEvent, TokenUsage,
+    merge_dialect_fields, replay,
 };
 use prowess_wire::{
-    ClientDialect, Dialect, ReplyContext, StreamReader, StreamWriter, read_response, write_response,
+    ClientDialect, Dialect, ReplyContext, StreamReader, StreamWriter, WriteOptions, read_response,
+    write_request, write_response,
 };
 use serde_json::{Value, json};
 use support::context;
@@ -192,4 +194,243 @@ fn other_clients_get_nothing_of_it_and_it_is_named() {
             "{text}"
         );
     }
+}
+
+fn stream_events(upstream: Dialect, events: &[Value]) -> Vec<StreamEvent> {
+    let lines = events.iter().map(|event| format!("data: {event}\n\n"));
+    let mut reader = StreamReader::new(upstream, context());
+    let mut events = reader.push(lines.collect::<String>().as_bytes());
+    events.extend(reader.finish());
+    events
+}
+
+fn whole_events(upstream: Dialect, body: &Value) -> Vec<StreamEvent> {
+    let body = body.to_string();
+    replay(read_response(upstream, body.as_bytes(), &context()).unwrap())
+}
+
+fn collected_for(client: Dialect, events: Vec<StreamEvent>) -> Response {
+    let mut collector = ResponseCollector::new(client);
+    for event in events {
+        collector.push(event).unwrap();
+    }
+    collector.finish().unwrap()
+}
+
+/// The events of the last turn, with what a run adds of the others. Turns are collected as the
+/// engine does, in the neutral form.
+fn run_of(turns: &[Vec<StreamEvent>]) -> Vec<StreamEvent> {
+    let mut own = Map::new();
+    for turn in turns {
+        let whole = collected_for(Dialect::Messages, turn.clone());
+        merge_dialect_fields(&mut own, &whole.rest);
+        // A turn that is repeated from a journal has the same.
+        let again = collected_for(Dialect::Messages, replay(whole.clone()));
+        assert_eq!(again.rest.get("prowess_own"), whole.rest.get("prowess_own"));
+        assert_eq!(again.content, whole.content);
+    }
+    let mut events = turns.last().unwrap().clone();
+    for event in &mut events {
+        if let StreamEvent::MessageDelta { rest, .. } = event {
+            rest.clone_from(&own);
+        }
+    }
+    events
+}
+
+fn written(client: ClientDialect, events: &[StreamEvent]) -> Vec<Value> {
+    let mut writer = StreamWriter::new(client, ReplyContext::default());
+    let mut out = Vec::new();
+    for event in events {
+        writer.write(event, &mut out);
+    }
+    let text = String::from_utf8(out).unwrap();
+    assert!(!text.contains("prowess_own"), "{text}");
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: {"));
+    data.map(|data| serde_json::from_str(&format!("{{{data}")).unwrap())
+        .collect()
+}
+
+fn whole_for(client: ClientDialect, events: Vec<StreamEvent>) -> Value {
+    let response = collected_for(client.into(), events);
+    let (body, dropped) = write_response(client, &response, &ReplyContext::default());
+    assert!(!body.to_string().contains("prowess_own"), "{body}");
+    assert_eq!(dropped, []);
+    body
+}
+
+fn edits(tokens: u64) -> Value {
+    json!([{"type": "clear_tool_uses_20250919", "cleared_input_tokens": tokens}])
+}
+
+fn edited_turn(tokens: u64, stream: bool) -> Vec<StreamEvent> {
+    let usage = json!({"input_tokens": 1, "output_tokens": 1});
+    let managed = json!({"applied_edits": edits(tokens)});
+    if !stream {
+        let body = json!({"id": "m1", "type": "message", "role": "assistant", "model": "m",
+            "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn",
+            "context_management": managed, "usage": usage});
+        return whole_events(Dialect::Messages, &body);
+    }
+    let message = json!({"id": "m1", "model": "m", "content": [], "usage": usage,
+        "context_management": null});
+    let events = [
+        json!({"type": "message_start", "message": message}),
+        json!({"type": "content_block_start", "index": 0,
+            "content_block": {"type": "text", "text": ""}}),
+        json!({"type": "content_block_delta", "index": 0,
+            "delta": {"type": "text_delta", "text": "Hi"}}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage,
+            "context_management": managed}),
+        json!({"type": "message_stop"}),
+    ];
+    stream_events(Dialect::Messages, &events)
+}
+
+#[test]
+fn a_messages_client_gets_the_edits_of_its_context_in_all_turns() {
+    for stream in [false, true] {
+        let events = run_of(&[edited_turn(5, stream), edited_turn(7, stream)]);
+        let both = json!([edits(5)[0], edits(7)[0]]);
+        let body = whole_for(ClientDialect::Messages, events.clone());
+        assert_eq!(body["context_management"]["applied_edits"], both);
+        let events_out = written(ClientDialect::Messages, &events);
+        let last = events_out
+            .iter()
+            .find(|event| event["type"] == "message_delta")
+            .unwrap();
+        assert_eq!(last["context_management"]["applied_edits"], both);
+        // One turn, not in a run.
+        let events = edited_turn(5, stream);
+        let body = whole_for(ClientDialect::Messages, events.clone());
+        assert_eq!(body["context_management"]["applied_edits"], edits(5));
+        for client in [
+            ClientDialect::Chat,
+            ClientDialect::Responses,
+            ClientDialect::Gemini,
+        ] {
+            let text = json!(written(client, &events)).to_string();
+            assert!(!text.contains("applied_edits"), "{client:?}: {text}");
+        }
+        let response = collected_for(Dialect::Messages, events);
+        let (_, dropped) = write_response(ClientDialect::Chat, &response, &ReplyContext::default());
+        let dropped: Vec<&str> = dropped.iter().map(|drop| drop.field.as_str()).collect();
+        assert_eq!(dropped, ["context_management"]);
+    }
+}
+
+#[test]
+fn a_streamed_compaction_goes_back_with_its_content() {
+    let delta = |delta: Value| json!({"type": "content_block_delta", "index": 0, "delta": delta});
+    let usage = json!({"input_tokens": 1, "output_tokens": 1});
+    let events = [
+        json!({"type": "message_start", "message": {"id": "m1", "model": "m", "usage": usage}}),
+        json!({"type": "content_block_start", "index": 0,
+            "content_block": {"type": "compaction", "content": null}}),
+        delta(json!({"type": "compaction_delta", "content": "So far: ", "encrypted_content": "x"})),
+        delta(json!({"type": "compaction_delta", "content": "nothing.", "encrypted_content": "y"})),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "content_block_start", "index": 1, "content_block":
+            {"type": "mcp_tool_use", "id": "u", "name": "f", "server_name": "s", "input": {}}}),
+        json!({"type": "content_block_delta", "index": 1,
+            "delta": {"type": "input_json_delta", "partial_json": "{\"a\":1}"}}),
+        json!({"type": "content_block_stop", "index": 1}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": usage}),
+        json!({"type": "message_stop"}),
+    ];
+    let events = stream_events(Dialect::Messages, &events);
+    let content = collected_for(Dialect::Messages, events.clone()).content;
+    let mut request = Request::new(Dialect::Messages, "m");
+    request.messages.push(Message::user("Go."));
+    let turn = Message::new(Role::Assistant, content);
+    request.messages.push(turn);
+    let sent = write_request(Dialect::Messages, &request, &WriteOptions::default()).unwrap();
+    let compaction =
+        json!({"type": "compaction", "content": "So far: nothing.", "encrypted_content": "y"});
+    assert_eq!(sent.body["messages"][1]["content"][0], compaction);
+    assert_eq!(
+        sent.body["messages"][1]["content"][1]["input"],
+        json!({"a": 1})
+    );
+    let deltas = written(ClientDialect::Messages, &events);
+    let deltas = deltas
+        .iter()
+        .filter(|event| event["delta"]["type"] == "compaction_delta");
+    assert_eq!(deltas.count(), 2);
+}
+
+fn cited(uri: &str) -> Value {
+    let segment = json!({"startIndex": 0, "endIndex": 2, "text": "Hi"});
+    json!({
+        "groundingMetadata": {"webSearchQueries": [uri], "groundingChunks": [{"web": {"uri": uri}}],
+            "groundingSupports": [{"segment": segment, "groundingChunkIndices": [0]}]},
+        "citationMetadata": {"citationSources": [{"startIndex": 0, "endIndex": 2, "uri": uri}]},
+    })
+}
+
+fn gemini_turn(uri: &str, stream: bool) -> Vec<StreamEvent> {
+    let part = |text: &str| json!({"role": "model", "parts": [{"text": text}]});
+    let fragment = |text: &str, own: Value| {
+        let mut candidate = json!({"content": part(text), "index": 0});
+        let fields = candidate.as_object_mut().unwrap();
+        fields.extend(own.as_object().unwrap().clone());
+        json!({"candidates": [candidate], "responseId": "r1", "modelVersion": "m",
+            "createTime": uri,
+            "usageMetadata": {"promptTokenCount": 1, "candidatesTokenCount": 1}})
+    };
+    let tokens = |token: &str| json!({"chosenCandidates": [{"token": token}]});
+    let mut own = cited(uri);
+    own["finishReason"] = "STOP".into();
+    own["logprobsResult"] = tokens("i");
+    if !stream {
+        own["logprobsResult"] = json!({"chosenCandidates": [{"token": "H"}, {"token": "i"}]});
+        return whole_events(Dialect::Gemini, &fragment("Hi", own));
+    }
+    let first = json!({"groundingMetadata": {"webSearchQueries": ["early"]},
+        "logprobsResult": tokens("H")});
+    let empty = json!({"groundingMetadata": {}, "citationMetadata": null});
+    let mut last = fragment("", empty);
+    last["candidates"][0]["finishReason"] = "STOP".into();
+    stream_events(
+        Dialect::Gemini,
+        &[fragment("H", first), fragment("i", own), last],
+    )
+}
+
+#[test]
+fn a_gemini_client_gets_the_sources_of_its_text() {
+    for stream in [false, true] {
+        for turns in [vec!["a"], vec!["b", "a"]] {
+            let turns: Vec<_> = turns.iter().map(|uri| gemini_turn(uri, stream)).collect();
+            let events = run_of(&turns);
+            let check = |body: &Value| {
+                let candidate = &body["candidates"][0];
+                for (key, value) in cited("a").as_object().unwrap() {
+                    assert_eq!(&candidate[key], value, "{stream}");
+                }
+                let tokens = candidate["logprobsResult"]["chosenCandidates"].as_array();
+                assert_eq!(tokens.unwrap().len(), 2 * turns.len());
+                assert_eq!(candidate["index"], 0);
+                assert_eq!(body["createTime"], "a");
+                assert_eq!(body["responseId"], "r1");
+            };
+            check(&whole_for(ClientDialect::Gemini, events.clone()));
+            check(written(ClientDialect::Gemini, &events).last().unwrap());
+            for client in [
+                ClientDialect::Messages,
+                ClientDialect::Chat,
+                ClientDialect::Responses,
+            ] {
+                let text = json!(written(client, &events)).to_string();
+                assert!(!text.contains("grounding"), "{client:?}: {text}");
+            }
+        }
+    }
+    let body = json!({"candidates": [{"content": {"parts": [{"text": "Hi"}]},
+        "groundingMetadata": {"webSearchQueries": ["a"]}, "finishReason": "STOP"}]});
+    let body = body.to_string();
+    let answer = read_response(Dialect::Gemini, body.as_bytes(), &context()).unwrap();
+    let (_, dropped) = write_response(ClientDialect::Chat, &answer, &ReplyContext::default());
+    assert_eq!(dropped[0].field, "candidates[0].groundingMetadata");
 }

@@ -7,7 +7,9 @@ use super::usage::write_usage;
 use crate::Dialect;
 use crate::context::ReplyContext;
 use crate::fields::put;
-use crate::neutral::{Map, Response, StopReason, TokenUsage, without_dialect_fields};
+use crate::neutral::{
+    Map, Response, ResponseDialectFields, StopReason, TokenUsage, without_dialect_fields,
+};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> Value {
     let id = context.id_for(&response.id, "msg_");
@@ -30,6 +32,7 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> Val
     if response.origin == Dialect::Messages {
         map.extend(without_dialect_fields(&response.rest));
     }
+    map.extend(ResponseDialectFields::read(Dialect::Messages, &response.rest).body);
     Value::Object(map)
 }
 

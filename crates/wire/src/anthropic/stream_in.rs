@@ -7,11 +7,14 @@ use super::block_in::read_block;
 use super::error::read_error_value;
 use super::response_in::original_name;
 use super::usage::{read_usage, update_usage};
+use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{JsonFields, parse};
 use crate::json_path::JsonPath;
-use crate::neutral::{ApiError, Content, Delta, Map, StopReason, StreamEvent, TokenUsage};
+use crate::neutral::{
+    ApiError, Content, Delta, Map, ResponseDialectFields, StopReason, StreamEvent, TokenUsage,
+};
 
 /// Reads the events of one Messages stream. Compatible servers number their blocks in
 /// many ways; they are numbered anew here.
@@ -90,7 +93,7 @@ impl MessagesReader {
             }
             "message_delta" => {
                 self.close(out);
-                out.push(self.delta(&mut fields)?);
+                out.push(self.delta(fields)?);
             }
             "message_stop" => {
                 self.close(out);
@@ -157,12 +160,17 @@ impl MessagesReader {
         })
     }
 
-    fn delta(&mut self, fields: &mut JsonFields<'_>) -> Result<StreamEvent, WireError> {
+    fn delta(&mut self, mut fields: JsonFields<'_>) -> Result<StreamEvent, WireError> {
         if let Some(usage) = fields.take("usage") {
             update_usage(&mut self.usage, usage, &JsonPath::Root.key("usage"))?;
         }
         let path = &JsonPath::Root.key("delta");
         let mut delta = JsonFields::from_value(fields.require("delta")?, path)?;
+        let mut own = ResponseDialectFields {
+            body: fields.rest(),
+            ..ResponseDialectFields::default()
+        };
+        own.body.retain(|_, value| !value.is_null());
         Ok(StreamEvent::MessageDelta {
             stop_reason: delta
                 .opt_string("stop_reason")?
@@ -171,7 +179,7 @@ impl MessagesReader {
             stop_details: delta.take("stop_details"),
             container: delta.take("container"),
             usage: self.usage.clone(),
-            rest: Map::new(),
+            rest: own.write(Dialect::Messages),
         })
     }
 }

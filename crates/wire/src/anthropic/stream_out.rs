@@ -6,9 +6,12 @@ use super::error::render_error;
 use super::response_block;
 use super::response_out::head;
 use super::usage::write_usage;
+use crate::Dialect;
 use crate::context::ReplyContext;
 use crate::fields::put;
-use crate::neutral::{Delta, Map, StopReason, StreamEvent, without_dialect_fields};
+use crate::neutral::{
+    Delta, Map, ResponseDialectFields, StopReason, StreamEvent, without_dialect_fields,
+};
 use crate::sse::write_json;
 
 /// Writes one event; this dialect needs no memory of the ones before.
@@ -22,7 +25,7 @@ pub(crate) fn write_event(event: &StreamEvent, context: &ReplyContext, out: &mut
         } => {
             let id = context.id_for(id, "msg_");
             let mut message = head(&id, context.model_or(model), usage);
-            message.extend(rest.clone());
+            message.extend(without_dialect_fields(rest));
             let data = json!({"type": "message_start", "message": message});
             write_json(out, "message_start", &data);
         }
@@ -88,6 +91,7 @@ fn write_message_delta(event: &StreamEvent, out: &mut Vec<u8>) {
     data.insert("delta".to_owned(), delta.into());
     data.insert("usage".to_owned(), write_usage(usage));
     data.extend(without_dialect_fields(rest));
+    data.extend(ResponseDialectFields::read(Dialect::Messages, rest).body);
     write_json(out, "message_delta", &data);
 }
 

@@ -11,7 +11,9 @@ use crate::dropped::Dropped;
 use crate::drops::Drops;
 use crate::fields::put;
 use crate::json_path::JsonPath;
-use crate::neutral::{Content, Map, Response, StopReason};
+use crate::neutral::{
+    Content, Map, Response, ResponseDialectFields, StopReason, without_dialect_fields,
+};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
     let mut drops = Drops::default();
@@ -27,6 +29,8 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
         put(&mut candidate, "finishMessage", message);
     }
     candidate.insert("index".to_owned(), 0.into());
+    let run = ResponseDialectFields::read(Dialect::Gemini, &response.rest);
+    candidate.extend(run.choice);
     if own {
         candidate.extend(response.message_rest.clone());
     }
@@ -38,8 +42,9 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     let id = context.id.as_ref().unwrap_or(&response.id);
     body.insert("responseId".to_owned(), id.as_str().into());
     put(&mut body, "container", response.container.clone());
+    body.extend(run.body);
     if own {
-        body.extend(response.rest.clone());
+        body.extend(without_dialect_fields(&response.rest));
     }
     (Value::Object(body), drops.into_vec())
 }

@@ -7,12 +7,16 @@ use super::response_part_in::{
     OutputState, ResponsePart, ResponsePartContent, block_reason, read_part, read_usage,
     stop_reason,
 };
+use crate::Dialect;
 use crate::blocks::BlockEmitter;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{JsonFields, parse};
 use crate::json_path::JsonPath;
-use crate::neutral::{ApiError, Map, StopReason, StreamEvent, TokenUsage, refusal_details};
+use crate::neutral::{
+    ApiError, Map, ResponseDialectFields, StopReason, StreamEvent, TokenUsage, add_choice,
+    refusal_details,
+};
 use crate::signature_envelope::encode_gemini_signature;
 use crate::tool_names::generated_call_id;
 
@@ -28,7 +32,16 @@ pub(crate) struct GeminiReader {
     finish_message: Option<String>,
     blocked: Option<String>,
     usage: TokenUsage,
+    /// Fields of the fragments that only this dialect has.
+    own: ResponseDialectFields,
+    token_bytes: usize,
 }
+
+/// Fields of every fragment that are read elsewhere.
+const READ_FIELDS: [&str; 3] = ["modelVersion", "promptFeedback", "responseId"];
+
+/// Maximum bytes of the tokens' log probabilities, which grow from fragment to fragment.
+const MAX_TOKEN_BYTES: usize = 8 << 20;
 
 impl GeminiReader {
     pub(crate) fn new(context: ReadContext) -> Self {
@@ -42,6 +55,8 @@ impl GeminiReader {
             finish_message: None,
             blocked: None,
             usage: TokenUsage::default(),
+            own: ResponseDialectFields::default(),
+            token_bytes: 0,
         }
     }
 
@@ -72,6 +87,9 @@ impl GeminiReader {
         if let Some(candidate) = candidates.into_iter().next() {
             self.candidate(candidate, out)?;
         }
+        let mut rest = non_empty(fields.rest());
+        rest.retain(|key, _| !READ_FIELDS.contains(&key.as_str()));
+        self.own.body.extend(rest);
         Ok(())
     }
 
@@ -99,7 +117,7 @@ impl GeminiReader {
             stop_sequence: None,
             container: None,
             usage: self.usage.clone(),
-            rest: Map::new(),
+            rest: std::mem::take(&mut self.own).write(Dialect::Gemini),
         });
         out.push(StreamEvent::MessageStop);
         self.ended = true;
@@ -155,7 +173,21 @@ impl GeminiReader {
         if let Some(message) = candidate.opt_string("finishMessage")? {
             self.finish_message = Some(message);
         }
+        candidate.take("index");
+        self.keep(non_empty(candidate.rest()));
         Ok(())
+    }
+
+    /// Retains the fields of a candidate that only this dialect has. Of several fragments the
+    /// last stands, as in Google's SDKs.
+    fn keep(&mut self, mut rest: Map) {
+        if let Some(tokens) = rest.get("logprobsResult") {
+            self.token_bytes += tokens.to_string().len();
+            if self.token_bytes > MAX_TOKEN_BYTES {
+                rest.shift_remove("logprobsResult");
+            }
+        }
+        add_choice(&mut self.own.choice, rest);
     }
 
     fn part(&mut self, part: ResponsePart, out: &mut Vec<StreamEvent>) {
@@ -196,4 +228,15 @@ impl GeminiReader {
             out.push(StreamEvent::Error(error));
         }
     }
+}
+
+/// The fields with a value: some fragments have an empty object in place of what the others say.
+fn non_empty(mut rest: Map) -> Map {
+    rest.retain(|_, value| match value {
+        Value::Null => false,
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    });
+    rest
 }

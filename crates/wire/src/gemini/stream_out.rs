@@ -8,13 +8,17 @@ use super::response_part_out::{
     NO_SUCH_PART, PartSigner, call, finish_message, finish_reason, text, thought, whole,
     write_usage,
 };
+use crate::Dialect;
 use crate::arguments;
 use crate::context::ReplyContext;
 use crate::dropped::Dropped;
 use crate::drops::Drops;
 use crate::fields::put;
 use crate::json_path::JsonPath;
-use crate::neutral::{Block, Content, Delta, Map, StopReason, StreamEvent, without_dialect_fields};
+use crate::neutral::{
+    Block, Content, Delta, Map, ResponseDialectFields, StopReason, StreamEvent,
+    without_dialect_fields,
+};
 use crate::sse::write_json;
 
 /// Writes the fragments of one stream.
@@ -188,8 +192,11 @@ impl GeminiWriter {
             let message = finish_message(stop_details.as_ref());
             put(&mut end, "finishMessage", message);
         }
+        let own = ResponseDialectFields::read(Dialect::Gemini, rest);
+        end.extend(own.choice);
         let mut more = Map::from_iter([("usageMetadata".to_owned(), write_usage(usage))]);
         put(&mut more, "container", container.clone());
+        more.extend(own.body);
         more.extend(without_dialect_fields(rest));
         // The SDKs forget a turn that has a fragment without parts.
         let part = self.signing.trailing_part().unwrap_or_else(|| text(""));

@@ -81,6 +81,9 @@ impl ResponseCollector {
             (Content::Thinking { thinking, .. }, Delta::Thinking(more)) => thinking.push_str(&more),
             (Content::Thinking { signature, .. }, Delta::Signature(whole)) => *signature = whole,
             (_, Delta::InputJson(more)) => self.input.push_str(&more),
+            (Content::Other { kind }, Delta::Other(map)) if kind == "compaction" => {
+                compaction(block, map);
+            }
             (_, Delta::Other(map)) => citation(block, map),
             (_, Delta::Rest(more)) => merge(&mut block.rest, more),
             _ => {}
@@ -97,12 +100,32 @@ impl ResponseCollector {
         if text.is_empty() {
             return;
         }
-        if let Some(Block {
-            content: Content::ToolUse { input, .. } | Content::ServerToolUse { input, .. },
-            ..
-        }) = self.response.content.last_mut()
-        {
-            *input = crate::arguments::parse(text);
+        let Some(block) = self.response.content.last_mut() else {
+            return;
+        };
+        match &mut block.content {
+            Content::ToolUse { input, .. } | Content::ServerToolUse { input, .. } => {
+                *input = crate::arguments::parse(text);
+            }
+            Content::Other { kind } if kind == "mcp_tool_use" => {
+                let input = crate::arguments::parse(text);
+                block.rest.insert("input".to_owned(), input);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Anthropic's summary of a conversation: its text grows, and what only Anthropic can read comes
+/// whole.
+fn compaction(block: &mut Block, delta: Map) {
+    for (key, value) in delta {
+        match (key.as_str(), block.rest.get_mut(&key), value) {
+            ("type", _, _) => {}
+            ("content", Some(Value::String(known)), Value::String(more)) => known.push_str(&more),
+            (_, _, value) => {
+                block.rest.insert(key, value);
+            }
         }
     }
 }

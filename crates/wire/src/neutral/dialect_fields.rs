@@ -31,8 +31,8 @@ pub(crate) fn without_dialect_fields(rest: &Map) -> Map {
     rest
 }
 
-/// The fields of a Chat response that only Chat has: of its body, its choice and its
-/// message.
+/// The fields of a response that only its dialect has: of its body, its choice (Gemini's
+/// candidate) and its message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ResponseDialectFields {
     pub(crate) body: Map,
@@ -71,17 +71,23 @@ impl ResponseDialectFields {
     }
 }
 
+/// The name of Anthropic's dialect.
+const MESSAGES: &str = "messages";
+
 fn word(dialect: Dialect) -> Option<&'static str> {
     match dialect {
+        Dialect::Messages => Some(MESSAGES),
         Dialect::Chat => Some("chat"),
         Dialect::Responses => Some("responses"),
-        Dialect::Messages | Dialect::Gemini | Dialect::Converse => None,
+        Dialect::Gemini => Some("gemini"),
+        // No client has it.
+        Dialect::Converse => None,
     }
 }
 
-/// Merges the dialect-specific fields of another turn's response. Lists of its message and
-/// the log probabilities of its tokens are appended to those of earlier turns; everything
-/// else is replaced.
+/// Merges the dialect-specific fields of another turn's response. Lists of its message, the log
+/// probabilities of its tokens and Anthropic's edits of the context are appended to those of
+/// earlier turns; everything else is replaced.
 pub fn merge_dialect_fields(kept: &mut Map, answer: &Map) {
     let Some(own) = answer.get(DIALECT_FIELDS).and_then(Value::as_object) else {
         return;
@@ -91,8 +97,12 @@ pub fn merge_dialect_fields(kept: &mut Map, answer: &Map) {
         _ => Map::new(),
     };
     let mut known = known;
+    let grows = own.get("dialect").and_then(Value::as_str) == Some(MESSAGES);
     for (key, value) in own {
         match (key.as_str(), known.get_mut(key), value) {
+            ("body", Some(Value::Object(known)), Value::Object(more)) if grows => {
+                merge(known, more.clone());
+            }
             ("message", Some(Value::Object(known)), Value::Object(more)) => {
                 merge(known, more.clone());
             }
@@ -108,10 +118,15 @@ pub fn merge_dialect_fields(kept: &mut Map, answer: &Map) {
     kept.insert(DIALECT_FIELDS.to_owned(), Value::Object(known));
 }
 
+/// Log probabilities of tokens, as OpenAI and as Google name them.
+const TOKEN_FIELDS: [&str; 2] = ["logprobs", "logprobsResult"];
+
 /// Merges a later choice; only the log probabilities of its tokens are appended.
 pub(crate) fn add_choice(known: &mut Map, mut more: Map) {
-    if let Some(logprobs) = more.shift_remove("logprobs") {
-        merge(known, Map::from_iter([("logprobs".to_owned(), logprobs)]));
+    for key in TOKEN_FIELDS {
+        if let Some(tokens) = more.shift_remove(key) {
+            merge(known, Map::from_iter([(key.to_owned(), tokens)]));
+        }
     }
     known.extend(more);
 }
@@ -161,5 +176,22 @@ mod tests {
         assert_eq!(Value::Object(own.message), json!({"annotations": [1, 2]}));
         let other = ResponseDialectFields::read(Dialect::Responses, &kept);
         assert_eq!(other, ResponseDialectFields::default());
+    }
+
+    #[test]
+    fn edits_of_the_context_are_those_of_all_turns() {
+        let mut kept = Map::new();
+        for edit in ["a", "b"] {
+            let body = json!({"context_management": {"applied_edits": [edit]}});
+            let body = body.as_object().unwrap().clone();
+            let own = ResponseDialectFields {
+                body,
+                ..ResponseDialectFields::default()
+            };
+            merge_dialect_fields(&mut kept, &own.write(Dialect::Messages));
+        }
+        let own = ResponseDialectFields::read(Dialect::Messages, &kept);
+        let all = json!({"context_management": {"applied_edits": ["a", "b"]}});
+        assert_eq!(Value::Object(own.body), all);
     }
 }

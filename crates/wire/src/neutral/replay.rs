@@ -1,10 +1,10 @@
 //! Tells a whole response as a stream, for upstreams that do not stream.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
-    Block, Content, Delta, Map, Response, ResponseDialectFields, StreamEvent,
-    without_dialect_fields,
+    Block, Content, DIALECT_FIELDS, Delta, Map, Response, ResponseDialectFields, StreamEvent,
+    merge_dialect_fields,
 };
 use crate::Dialect;
 
@@ -48,18 +48,32 @@ fn dialect_fields(response: &mut Response) -> Map {
     for key in ["reasoning", "reasoning_details"] {
         response.message_rest.shift_remove(key);
     }
-    match response.origin {
-        Dialect::Chat | Dialect::Responses => {
-            // A response that was collected from a stream has it there.
-            let mut own = ResponseDialectFields::read(response.origin, &response.rest);
-            own.body.extend(without_dialect_fields(&response.rest));
-            own.choice.extend(std::mem::take(&mut response.choice_rest));
-            own.message
-                .extend(std::mem::take(&mut response.message_rest));
-            own.write(response.origin)
-        }
-        Dialect::Messages | Dialect::Gemini | Dialect::Converse => Map::new(),
+    // A response that was collected from a stream has it there.
+    let collected = response.rest.shift_remove(DIALECT_FIELDS);
+    let mut own = Map::from_iter(collected.map(|own| (DIALECT_FIELDS.to_owned(), own)));
+    let rest = match response.origin {
+        Dialect::Messages => late_fields(&mut response.rest),
+        Dialect::Converse => Map::new(),
+        Dialect::Chat | Dialect::Responses | Dialect::Gemini => std::mem::take(&mut response.rest),
+    };
+    let mut more = ResponseDialectFields {
+        body: rest,
+        choice: std::mem::take(&mut response.choice_rest),
+        message: std::mem::take(&mut response.message_rest),
+    };
+    if response.origin == Dialect::Gemini {
+        more.choice.extend(std::mem::take(&mut more.message));
     }
+    merge_dialect_fields(&mut own, &more.write(response.origin));
+    own
+}
+
+/// The fields of Anthropic's message that a stream has at its end.
+fn late_fields(rest: &mut Map) -> Map {
+    let is_set = |value: &Value| !value.is_null();
+    let found = rest.get("context_management").is_some_and(is_set);
+    let late = found.then(|| rest.shift_remove_entry("context_management"));
+    Map::from_iter(late.flatten())
 }
 
 /// Empties the growing part of a block and returns it as deltas.

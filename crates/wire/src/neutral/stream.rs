@@ -59,7 +59,8 @@ pub enum StreamEvent {
         container: Option<Value>,
         /// What the message cost in all.
         usage: TokenUsage,
-        /// Prowess's own fields for the top level of the response, in any dialect.
+        /// Prowess's own fields for the top level of the response, in any dialect, and those that
+        /// only the upstream's dialect has, under one key.
         rest: Map,
     },
     /// The response has ended; once, last.
