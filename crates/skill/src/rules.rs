@@ -161,8 +161,8 @@ rules! {
     // Fields beyond the standard.
     ALLOWED_TOOLS_INVALID = "allowed-tools-invalid" Warning: "`allowed-tools` is a list of tool patterns.",
         "Write `allowed-tools: Read Bash(git:*)`, or one pattern on each line after `- `.";
-    REQUIRES_INVALID = "requires-invalid" Error: "`requires` lists names of skills.",
-        "Write one skill name on each line after `- `.";
+    REQUIRES_INVALID = "requires-invalid" Warning: "`requires` lists names of skills.",
+        "Write one skill name on each line after `- `; other requirements belong in `compatibility` or `metadata`.";
     REQUIRES_ITSELF = "requires-itself" Error: "A skill does not require itself.",
         "Remove the skill's own name from `requires`.";
     HOST_EXECUTION = "host-execution" Warning: "Nothing in a skill runs on the host.",

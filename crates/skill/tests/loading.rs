@@ -7,7 +7,9 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use prowess_skill::fields::allowed_tools::AllowedTools;
 use prowess_skill::frontmatter::SourceText;
-use prowess_skill::{Bundle, BundleLimits, LoadOptions, LoadedSkill, Profile, Skill, reference};
+use prowess_skill::{
+    Bundle, BundleLimits, LoadOptions, LoadedSkill, Profile, Severity, Skill, reference,
+};
 
 fn load_files(files: &[(&str, &str)], profile: Profile) -> LoadedSkill {
     let files = files
@@ -457,6 +459,43 @@ fn a_skill_that_requires_itself_is_no_valid_skill() {
     );
     let others = load(&with("requires: [ss, S, base]\n"));
     assert!(others.is_valid());
+}
+
+#[test]
+fn what_cannot_be_the_name_of_a_required_skill_is_ignored_with_a_warning() {
+    for (fields, required) in [
+        ("requires: {mcp: [rube]}\n", &[][..]),
+        ("requires:\n  mcp:\n    - rube\n", &[]),
+        ("requires: MuseScore 4 (musescore.org)\n", &[]),
+        ("requires: 'python>=3.10'\n", &[]),
+        ("requires:\n", &[]),
+        ("requires: [base, Python 3, {bins: [git]}]\n", &["base"]),
+    ] {
+        for profile in [Profile::Lenient, Profile::Upload] {
+            let text = with(fields);
+            let loaded = load_files(&[("SKILL.md", &text)], profile);
+            assert!(loaded.is_valid(), "{fields}: {:?}", loaded.diagnostics);
+            assert_eq!(
+                loaded.skill.as_ref().unwrap().requires,
+                required,
+                "{fields}"
+            );
+            let problems = loaded.diagnostics.iter();
+            let problems: Vec<_> = problems.filter(|d| d.code == "requires-invalid").collect();
+            assert!(!problems.is_empty(), "{fields}");
+            for problem in problems {
+                assert_eq!(problem.severity, Severity::Warning, "{fields}");
+                assert!(problem.message.contains("is ignored"), "{problem:?}");
+                assert!(problem.place.is_some(), "{problem:?}");
+            }
+        }
+    }
+    // Names of real skills, though the standard has only letters, digits and hyphens.
+    let named = load(&with(
+        "requires: [web_search, 'ce:compound', obra/superpowers@tdd]\n",
+    ));
+    let names = ["web_search", "ce:compound", "obra/superpowers@tdd"];
+    assert_eq!(named.skill.unwrap().requires, names);
 }
 
 #[test]
