@@ -16,6 +16,12 @@ use crate::intake::inline_skill::load_inline_skill;
 use crate::intake::native_skills::NativeSkills;
 use crate::intake::skill_request::SkillSelector;
 
+/// The version that follows the newest upload.
+const LATEST: &str = "latest";
+
+/// OpenAI's `type` of a stored skill.
+const OPENAI_REFERENCE: &str = "skill_reference";
+
 /// A skill of the run, and which stored version it is, if it is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct RunSkill {
@@ -123,11 +129,14 @@ impl Resolver<'_> {
     /// Looks up the newest versions that selectors refer to, in one query.
     async fn find_latest(&self, named: &[SkillSelector]) -> Result<LatestVersions, RunError> {
         let ids = named.iter().filter_map(|skill| {
-            let SkillSelector::Id { id, version, .. } = skill else {
+            let SkillSelector::Id {
+                kind, id, version, ..
+            } = skill
+            else {
                 return None;
             };
             let bare = ids::skill_id(id);
-            let selector = self.version_selector(bare, version.as_deref());
+            let selector = self.version_selector(kind, bare, version.as_deref());
             matches!(selector, Ok(VersionSelector::Latest)).then_some(bare)
         });
         let ids: Vec<&str> = ids.collect();
@@ -142,7 +151,7 @@ impl Resolver<'_> {
         latest: &LatestVersions,
     ) -> Result<Option<RunSkill>, RunError> {
         let bare = ids::skill_id(id);
-        let selector = self.version_selector(bare, version)?;
+        let selector = self.version_selector(kind, bare, version)?;
         if let (VersionSelector::Latest, Some(found)) = (&selector, latest.get(bare)) {
             return self.load_version(found, bare, kind, id).await.map(Some);
         }
@@ -150,28 +159,36 @@ impl Resolver<'_> {
             return Ok(Some(found.with_label(label(version))));
         }
         match self.aliases.get(id) {
-            // A version of the vendor's skill does not apply to the skill of the alias.
+            // A version of the vendor's skill does not apply to the skill of the alias; that it is
+            // the latest one does.
             Some(stored) if self.native_skills == NativeSkills::Unsupported => {
-                let selector = self.version_selector(stored, None)?;
+                let version = version.filter(|version| *version == LATEST);
+                let selector = self.version_selector(kind, stored, version)?;
                 self.find_stored(stored, &selector, kind, id).await
             }
             _ => Ok(None),
         }
     }
 
-    /// The version that is selected. In a container, `latest` is the one it was created with, and
-    /// a label stays at the version it led to.
+    /// The version that is selected. In a container, `latest` and no version are the one it was
+    /// created with, and a label stays at the version it led to. Elsewhere, no version is what the
+    /// vendor of the `type` documents: OpenAI's default version, Anthropic's latest one.
     fn version_selector(
         &self,
+        kind: &str,
         id: &str,
         version: Option<&str>,
     ) -> Result<VersionSelector, RunError> {
         match version {
-            None | Some("latest") => {
+            None | Some(LATEST) => {
                 let pin = self.pins.iter().find(|pin| pin.skill_id == id);
-                Ok(pin.map_or(VersionSelector::Latest, |pin| {
-                    VersionSelector::Id(pin.version_id.clone())
-                }))
+                Ok(match pin {
+                    Some(pin) => VersionSelector::Id(pin.version_id.clone()),
+                    None if version.is_none() && kind == OPENAI_REFERENCE => {
+                        VersionSelector::Default
+                    }
+                    None => VersionSelector::Latest,
+                })
             }
             Some(version) => {
                 let selector = VersionSelector::parse(version);
@@ -293,7 +310,7 @@ fn anthropic_reference(original: &Value, kind: &str, id: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use prowess_skill::{LoadOptions, Skill};
-    use prowess_store::{NewSkill, StoreConfig};
+    use prowess_store::{NewSkill, NewVersion, StoreConfig};
     use serde_json::json;
     use tempfile::TempDir;
 
@@ -332,7 +349,7 @@ mod tests {
         }
 
         /// By `NAME`, `NAME@VERSION`, or an unknown id.
-        fn selectors(&self, words: &[&str]) -> Vec<SkillSelector> {
+        fn selectors(&self, kind: &str, words: &[&str]) -> Vec<SkillSelector> {
             let named = words.iter().map(|word| {
                 let (name, version) = match word.split_once('@') {
                     Some((name, version)) => (name, Some(version.to_owned())),
@@ -341,7 +358,7 @@ mod tests {
                 let id = self.ids.get(name).map_or(name, String::as_str);
                 SkillSelector::Id {
                     original: json!({}),
-                    kind: "custom".to_owned(),
+                    kind: kind.to_owned(),
                     id: id.to_owned(),
                     version,
                 }
@@ -349,22 +366,59 @@ mod tests {
             named.collect()
         }
 
-        /// The names of the skills, or the error.
-        async fn resolve(&self, tenant: &TenantId, words: &[&str]) -> Result<Vec<String>, String> {
+        /// Adds a second version to a skill; the first one stays the default.
+        async fn add_version(&self, name: &str) {
+            let text = format!("---\nname: {name}\ndescription: Does it.\n---\nGo on.\n");
+            let loaded = Skill::from_text(&text, &LoadOptions::default());
+            let skill = loaded.skill.unwrap();
+            let new = NewVersion::from_skill(&skill);
+            let id = &self.ids[name];
+            let made = self.store.create_version(&self.tenant, id, &new).await;
+            made.unwrap();
+        }
+
+        async fn resolve_all(
+            &self,
+            tenant: &TenantId,
+            pins: &[SkillPin],
+            named: &[SkillSelector],
+        ) -> Result<Vec<RunSkill>, String> {
             let resolver = Resolver {
                 store: &self.store,
                 tenant,
                 aliases: &BTreeMap::from([("xlsx".to_owned(), self.ids["ant"].clone())]),
                 model: "m",
                 native_skills: NativeSkills::Unsupported,
-                pins: &[],
+                pins,
             };
-            let resolved = resolver.resolve(&self.selectors(words)).await;
-            let resolved = resolved.map_err(|error| error.to_string())?;
-            let skills = resolved.local.iter();
+            let resolved = resolver.resolve(named).await;
+            Ok(resolved.map_err(|error| error.to_string())?.local)
+        }
+
+        /// The names of the skills, or the error.
+        async fn resolve(&self, tenant: &TenantId, words: &[&str]) -> Result<Vec<String>, String> {
+            let named = self.selectors("custom", words);
+            let skills = self.resolve_all(tenant, &[], &named).await?;
+            let skills = skills.iter();
             Ok(skills
                 .map(|chosen| chosen.member.skill.name.clone())
                 .collect())
+        }
+
+        /// The pinned versions.
+        async fn pin(&self, kind: &str, pins: &[SkillPin], words: &[&str]) -> Vec<SkillPin> {
+            let named = self.selectors(kind, words);
+            let skills = self.resolve_all(&self.tenant, pins, &named).await.unwrap();
+            skills
+                .into_iter()
+                .map(|chosen| chosen.pin.unwrap())
+                .collect()
+        }
+
+        /// The numbers of the versions.
+        async fn versions(&self, kind: &str, pins: &[SkillPin], words: &[&str]) -> Vec<i64> {
+            let pins = self.pin(kind, pins, words).await;
+            pins.iter().map(|pin| pin.ordinal).collect()
         }
     }
 
@@ -374,6 +428,21 @@ mod tests {
         let requested = ["zebra", "xlsx", "mole@1", "ant", "zebra@latest", "mole"];
         let found = store.resolve(&store.tenant, &requested).await.unwrap();
         assert_eq!(found, ["zebra", "ant", "mole", "ant", "zebra", "mole"]);
+    }
+
+    #[tokio::test]
+    async fn without_a_version_openais_reference_is_the_default_and_anthropics_the_latest() {
+        let store = SkillStore::with_skills(&["ant", "mole"]).await;
+        store.add_version("ant").await;
+        let words = ["ant", "ant@latest", "ant@default", "xlsx", "xlsx@latest"];
+        let openai = store.versions("skill_reference", &[], &words).await;
+        assert_eq!(openai, [1, 2, 1, 1, 2]);
+        let anthropic = store.versions("custom", &[], &words).await;
+        assert_eq!(anthropic, [2, 2, 1, 2, 2]);
+        // A container stays at the version that it was created with.
+        let pins = store.pin("custom", &[], &["ant", "mole"]).await;
+        let pinned = store.versions("skill_reference", &pins, &words).await;
+        assert_eq!(pinned, [2, 2, 1, 2, 2]);
     }
 
     #[tokio::test]

@@ -94,6 +94,33 @@ async fn a_label_names_a_version_in_a_request() {
 }
 
 #[tokio::test]
+async fn a_reference_of_openai_without_a_version_is_the_default_version() {
+    let gateway = Gateway::start().await;
+    let id = three_versions(&gateway).await;
+    let (tenant, store) = (TenantId::default_tenant(), gateway.app.store());
+    store
+        .set_default_version(&tenant, &id, &select("2"))
+        .await
+        .unwrap();
+    for (kind, expected) in [("skill_reference", "version 2"), ("custom", "version 3")] {
+        let upstream = &gateway.upstream;
+        upstream.respond(model_response("oai/m1", false, "", &load()));
+        upstream.respond(model_response("oai/m1", false, "Done.", &[]));
+        let body = json!({
+            "model": "oai/m1", "container": {"skills": [{"type": kind, "skill_id": id}]},
+            "messages": [{"role": "user", "content": "Fill in the form"}],
+        });
+        let answer = gateway
+            .post(path(ClientDialect::Chat), body.to_string())
+            .await;
+        assert_eq!(answer.status, 200, "{kind}: {}", answer.text());
+        sent(&gateway).await;
+        let text = sent(&gateway).await["messages"].to_string();
+        assert!(text.contains(expected), "{kind}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn a_label_that_the_skill_does_not_have_is_a_404_that_lists_its_labels() {
     let gateway = Gateway::start().await;
     let id = three_versions(&gateway).await;
