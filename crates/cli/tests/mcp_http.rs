@@ -277,6 +277,26 @@ async fn clients_without_sessions_keep_their_files_and_share_them_with_no_other_
 }
 
 #[tokio::test]
+async fn a_skill_of_one_conversation_does_not_restrict_another_of_the_same_key() {
+    let server = TestServer::start(&[]);
+    let reader = SkillFixture::new("reader").field("allowed-tools", "Read Grep Glob");
+    Agent::new(&server, MASTER).upload(&reader).await;
+    let call = async |tool: &str, arguments: Value| {
+        let agent = Agent::new(&server, MASTER);
+        let params = json!({"name": tool, "arguments": arguments});
+        request_stateless(&agent, "tools/call", params).await["result"].take()
+    };
+    let loaded = call("load_skill", json!({"name": "reader"})).await;
+    let text = loaded["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.contains("While you follow `reader`, use only"),
+        "{text}"
+    );
+    let ran = call("bash_code_execution", json!({"command": "echo hi"})).await;
+    assert_eq!(ran["isError"], json!(false), "{ran}");
+}
+
+#[tokio::test]
 async fn tenants_and_keys_are_kept_apart() {
     let server = TestServer::start(&[]);
     let one = Agent::new(&server, &key(&server, "one", &[]));

@@ -52,6 +52,7 @@ pub fn default_options() -> ToolboxOptions {
     ToolboxOptions {
         code_execution: true,
         remind_if_loaded: false,
+        enforce_allowed_tools: false,
         limits: ToolboxLimits {
             catalogue_bytes: MAX_CATALOGUE_BYTES,
             ..ToolboxLimits::default()

@@ -114,8 +114,7 @@ async fn load_instructions(
     } else {
         activated.tools.clone()
     };
-    let max_bytes = options.limits.text_bytes;
-    let text = instructions_text(skill, &skills, &activated, &shown_tools, max_bytes);
+    let text = instructions_text(options, skill, &skills, &activated, &shown_tools);
     let mut outcome = view_text(skill, text);
     outcome.loaded_skills = activated.loaded;
     outcome
@@ -134,12 +133,13 @@ fn reminder(state: &SharedState, skill: &Skill) -> Option<String> {
 
 /// The instructions, after those of required skills, and notes.
 fn instructions_text(
+    options: &ToolboxOptions,
     skill: &Skill,
     all: &[Arc<Skill>],
     done: &Activation,
     shown_tools: &[String],
-    max_bytes: usize,
 ) -> String {
+    let max_bytes = options.limits.text_bytes;
     let mut text = String::new();
     for required in all.iter().filter(|other| other.name != skill.name) {
         if done.loaded.contains(&required.name) {
@@ -155,7 +155,7 @@ fn instructions_text(
         text.push_str(&format!("## Skill: {}\n\n", skill.name));
     }
     text.push_str(disclose::body(skill, max_bytes).text.trim());
-    let notes = loading_notes(skill, all, done, shown_tools);
+    let notes = loading_notes(options, skill, all, done, shown_tools);
     if !notes.is_empty() {
         text.push_str(&format!("\n\n---\n{}", notes.join("\n")));
     }
@@ -163,6 +163,7 @@ fn instructions_text(
 }
 
 fn loading_notes(
+    options: &ToolboxOptions,
     skill: &Skill,
     all: &[Arc<Skill>],
     done: &Activation,
@@ -185,8 +186,11 @@ fn loading_notes(
             .iter()
             .map(|problem| model_text::problem_note(problem)),
     );
-    let new = all.iter().filter(|skill| done.loaded.contains(&skill.name));
-    notes.extend(new.filter_map(|skill| allowed_tools::permission_note(skill)));
+    let is_enforced = options.enforce_allowed_tools;
+    // What is only a request is unknown to a conversation that did not load the skill itself.
+    let is_news = |skill: &&Arc<Skill>| !is_enforced || done.loaded.contains(&skill.name);
+    let new = all.iter().filter(is_news);
+    notes.extend(new.filter_map(|skill| allowed_tools::permission_note(skill, is_enforced)));
     notes
 }
 

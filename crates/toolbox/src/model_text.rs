@@ -256,6 +256,13 @@ pub(crate) fn reading_only_note(skill: &str) -> String {
     ))
 }
 
+pub(crate) fn reading_only_request(skill: &str) -> String {
+    note(format!(
+        "While you follow `{skill}`, use only tools that read: its `allowed-tools` cannot be \
+         trusted"
+    ))
+}
+
 pub(crate) fn reading_only_error(skill: &str) -> String {
     note(format!(
         "not permitted while the skill `{skill}` is active: its `allowed-tools` cannot be \
@@ -355,11 +362,23 @@ pub(crate) fn no_match(query: &str, skills: usize) -> String {
     ))
 }
 
-pub(crate) fn allowed_note(skill: &str, allowed: &str, unknown: &str) -> String {
-    let unknown = match unknown {
+pub(crate) fn allowed_request(skill: &str, allowed: &str, unknown: &str) -> String {
+    let unknown = unavailable(unknown);
+    list(format!(
+        "While you follow `{skill}`, use only its `allowed-tools` and tools that read: \
+         {allowed}{unknown}"
+    ))
+}
+
+fn unavailable(tools: &str) -> String {
+    match tools {
         "" => String::new(),
-        unknown => format!(" (not available here: {unknown})"),
-    };
+        tools => format!(" (not available here: {tools})"),
+    }
+}
+
+pub(crate) fn allowed_note(skill: &str, allowed: &str, unknown: &str) -> String {
+    let unknown = unavailable(unknown);
     list(format!(
         "While `{skill}` is active only its `allowed-tools` are permitted: {allowed}{unknown}"
     ))
@@ -521,6 +540,7 @@ mod tests {
             wrong_function_name(&long),
             wrong_function_schema(&long),
             reading_only_note(&long),
+            reading_only_request(&long),
             reading_only_error(&long),
             not_in_skill(&long),
             tool_removed(&long, &long),
@@ -551,6 +571,7 @@ mod tests {
             unknown_file(&long, vec![&long]),
             no_match(&long, 1),
             allowed_note(&long, &long, &long),
+            allowed_request(&long, &long, &long),
             not_allowed(&long, &long, Some(&long)),
             tools_note(&names),
         ] {

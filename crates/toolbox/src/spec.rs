@@ -82,6 +82,10 @@ pub struct ToolboxOptions {
     /// Whether loading a loaded skill again first returns a reminder. Turn it off if several
     /// conversations share one toolbox: only one of them has seen the instructions.
     pub remind_if_loaded: bool,
+    /// Whether calls that the `allowed-tools` of a loaded skill do not permit are refused. Turn it
+    /// off if several conversations share one toolbox: a skill that one of them has loaded must not
+    /// restrict the others. The model of the one that loads it is informed in any case.
+    pub enforce_allowed_tools: bool,
     /// Bounds on what a model is shown.
     pub limits: ToolboxLimits,
     /// Names of the client's own tools, which the toolbox never uses.
@@ -101,6 +105,7 @@ impl Default for ToolboxOptions {
             catalogue: true,
             show_compat_tools: false,
             remind_if_loaded: true,
+            enforce_allowed_tools: true,
             limits: ToolboxLimits::default(),
             reserved_names: Vec::new(),
             timeout: None,

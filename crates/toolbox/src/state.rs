@@ -17,6 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub(crate) struct SharedState {
     state: Mutex<ToolboxState>,
     library: Option<Arc<dyn SkillLibrary>>,
+    /// Whether the `allowed-tools` of loaded skills restrict calls.
+    pub(crate) enforces_allowed_tools: bool,
 }
 
 /// The state itself, while it is locked.
@@ -44,9 +46,11 @@ impl SharedState {
         members: Vec<Member>,
         registry: Registry,
         library: Option<Arc<dyn SkillLibrary>>,
+        enforces_allowed_tools: bool,
     ) -> Self {
         Self {
             library,
+            enforces_allowed_tools,
             state: Mutex::new(ToolboxState {
                 members: members.into(),
                 registry,

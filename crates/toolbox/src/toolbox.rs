@@ -63,8 +63,8 @@ impl Toolbox {
             initial_tools::register_tools(&skills, workspace.is_some(), has_library, &options);
         Ok(Self {
             runner: CommandRunner::new(workspace, &options),
+            state: SharedState::new(skills, registry, library, options.enforce_allowed_tools),
             options,
-            state: SharedState::new(skills, registry, library),
             editor: FileEditor::default(),
         })
     }

@@ -18,6 +18,9 @@
 //! of tools that do not exist here, such as `WebFetch`, permit nothing and are reported
 //! when the skill is loaded. A field that cannot be trusted permits only reading.
 //!
+//! Where several conversations share a toolbox, nothing is refused: the model that loads the
+//! skill is asked to keep to the field (`ToolboxOptions::enforce_allowed_tools`).
+//!
 //! This keeps a cooperative model to what the skill's author intended. It is not a
 //! security boundary: a permitted command may start any other. The sandbox is.
 
@@ -75,11 +78,14 @@ pub(crate) enum Action<'a> {
 }
 
 impl SharedState {
-    /// Whether all active skills permit it.
+    /// Whether all active skills permit it, if they can restrict calls.
     ///
     /// # Errors
     /// Names the skill that does not permit it, and what it allows.
     pub(crate) fn check_permitted(&self, action: &Action<'_>) -> Result<(), String> {
+        if !self.enforces_allowed_tools {
+            return Ok(());
+        }
         let skills = self.active_skills();
         skills.iter().try_for_each(|skill| permits(skill, action))
     }
@@ -109,12 +115,15 @@ fn permits(skill: &Skill, action: &Action<'_>) -> Result<(), String> {
 }
 
 /// The note about a skill's `allowed-tools` when it is loaded.
-pub(crate) fn permission_note(skill: &Skill) -> Option<String> {
+pub(crate) fn permission_note(skill: &Skill, is_enforced: bool) -> Option<String> {
     let name = &skill.name;
     let patterns = match &skill.allowed_tools {
         AllowedTools::Unstated => return None,
-        AllowedTools::Distrusted => {
+        AllowedTools::Distrusted if is_enforced => {
             return Some(model_text::reading_only_note(name));
+        }
+        AllowedTools::Distrusted => {
+            return Some(model_text::reading_only_request(name));
         }
         AllowedTools::Only(patterns) => patterns,
     };
@@ -123,7 +132,11 @@ pub(crate) fn permission_note(skill: &Skill) -> Option<String> {
         .iter()
         .filter(|text| !AllowedTool::parse(text).is_known());
     let unknown = list_names(unknown.map(String::as_str), 30);
-    Some(model_text::allowed_note(name, &all, &unknown))
+    Some(if is_enforced {
+        model_text::allowed_note(name, &all, &unknown)
+    } else {
+        model_text::allowed_request(name, &all, &unknown)
+    })
 }
 
 /// One item of `allowed-tools`: `Name` or `Name(argument)`.

@@ -1,7 +1,9 @@
 //! `allowed-tools`, enforced while a skill is active.
 
 use super::support::{RunningToolbox, text};
+use prowess_sandbox::Policy;
 use prowess_testkit::SkillFixture;
+use prowess_toolbox::ToolboxOptions;
 use serde_json::{Value, json};
 
 fn allows(name: &str, tools: &str) -> SkillFixture {
@@ -91,6 +93,36 @@ async fn a_second_skill_can_only_narrow() {
     running.load("t").await;
     assert_eq!(permitted(&running).await, ["echo", "view", "read"]);
     assert!(!running.call("t__own", json!({})).await.is_error);
+}
+
+#[tokio::test]
+async fn a_skill_restricts_nothing_where_conversations_share_the_tools() {
+    let shared = ToolboxOptions {
+        code_execution: true,
+        remind_if_loaded: false,
+        enforce_allowed_tools: false,
+        ..ToolboxOptions::default()
+    };
+    for (tools, note) in [
+        (
+            "Read, WebFetch",
+            "While you follow `s`, use only its `allowed-tools` and tools that read: `Read`, `WebFetch` (not available here: `WebFetch`)",
+        ),
+        (
+            "{not: sound}",
+            "While you follow `s`, use only tools that read: its `allowed-tools` cannot be trusted",
+        ),
+    ] {
+        let skills = [allows("s", tools)];
+        let running = RunningToolbox::with(&skills, shared.clone(), Policy::default()).await;
+        // The second conversation does not know what the first one was asked.
+        for _ in 0..2 {
+            let loaded = running.load("s").await;
+            assert_eq!(text(&loaded).lines().last(), Some(note));
+        }
+        let all = "echo date echo;date create view own script read";
+        assert_eq!(permitted(&running).await.join(" "), all);
+    }
 }
 
 #[tokio::test]
