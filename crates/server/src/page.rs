@@ -11,6 +11,9 @@ use crate::extract::Query;
 /// Default limit of OpenAI's lists, and of Anthropic's.
 const DEFAULT_LIMIT: u32 = 20;
 
+/// Highest and default limit of OpenAI's list of files.
+pub(crate) const MAX_OPENAI_FILES: u32 = 10_000;
+
 /// `limit` and `page`, as in Anthropic's API, or `offset`, as in LiteLLM's.
 pub(crate) fn parse_anthropic(query: &Query, order: SortOrder) -> Result<PageRequest, HttpError> {
     let from = match (query.get("page"), parse_offset(query)?) {
@@ -53,17 +56,25 @@ pub(crate) fn parse_filled_limit(query: &Query) -> Result<u32, HttpError> {
 
 /// `limit`, `after` and `order`, as in OpenAI's API, or `offset`, as in LiteLLM's.
 pub(crate) fn parse_openai(query: &Query) -> Result<PageRequest, HttpError> {
+    let limit = parse_limit(query, DEFAULT_LIMIT)?;
+    parse_openai_position(query, limit)
+}
+
+/// The same for OpenAI's list of files, whose limit is beyond that of a page here. The page is
+/// shorter then, and says that there are more: clients continue by themselves.
+pub(crate) fn parse_openai_files(query: &Query) -> Result<PageRequest, HttpError> {
+    let limit = parse_limit_up_to(query, MAX_OPENAI_FILES, MAX_OPENAI_FILES)?;
+    parse_openai_position(query, limit.min(MAX_PAGE_ITEMS))
+}
+
+fn parse_openai_position(query: &Query, limit: u32) -> Result<PageRequest, HttpError> {
     let order = parse_order(query)?;
     let from = match (query.get("after"), parse_offset(query)?) {
         (Some(_), Some(_)) => return Err(exclusive_error("after and offset")),
         (Some(id), None) => PagePosition::After(PageCursor::from_id(id)),
         (None, offset) => offset.unwrap_or_default(),
     };
-    Ok(PageRequest {
-        limit: parse_limit(query, DEFAULT_LIMIT)?,
-        order,
-        from,
-    })
+    Ok(PageRequest { limit, order, from })
 }
 
 fn exclusive_error(which: &str) -> HttpError {

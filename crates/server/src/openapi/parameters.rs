@@ -3,12 +3,15 @@
 use prowess_store::{MAX_QUERY_CHARS, SkillCostSums, SkillRunsFilter, UsageGrouping};
 use serde_json::{Value, json};
 
+use crate::page::MAX_OPENAI_FILES;
+
 /// Name, kind, description.
 pub(crate) type Parameter = (&'static str, ParameterKind, &'static str);
 
 #[derive(Clone, Copy)]
 pub(crate) enum ParameterKind {
     Limit,
+    OpenAiFileLimit,
     SkillLimit,
     Text,
     Words,
@@ -297,7 +300,16 @@ pub(crate) const ANTHROPIC_BATCHES: &[Parameter] = &[
 ];
 pub(crate) const OPENAI_PAGE: &[Parameter] = &[LIMIT, AFTER, ORDER];
 pub(crate) const OPENAI_SKILLS: &[Parameter] = &[LIMIT, AFTER, ORDER, SOURCE, NAME, QUERY];
-pub(crate) const OPENAI_FILES: &[Parameter] = &[LIMIT, AFTER, ORDER, PURPOSE];
+pub(crate) const OPENAI_FILES: &[Parameter] = &[
+    (
+        "limit",
+        ParameterKind::OpenAiFileLimit,
+        "Maximum number of items; a page has at most 1,000, and `has_more` if there are more",
+    ),
+    AFTER,
+    ORDER,
+    PURPOSE,
+];
 
 pub(crate) const OPENAI_CONTAINERS: &[Parameter] = &[LIMIT, AFTER_ANY, ORDER, CONTAINER_NAME];
 pub(crate) const OPENAI_CONTAINER_FILES: &[Parameter] = &[LIMIT, AFTER_ANY];
@@ -334,6 +346,10 @@ impl ParameterKind {
             ParameterKind::Limit => {
                 json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": 20 })
             }
+            ParameterKind::OpenAiFileLimit => json!({
+                "type": "integer", "minimum": 1, "maximum": MAX_OPENAI_FILES,
+                "default": MAX_OPENAI_FILES,
+            }),
             ParameterKind::SkillLimit => {
                 json!({ "type": "integer", "minimum": 1, "maximum": 1000 })
             }

@@ -121,6 +121,36 @@ async fn the_beta_pages_files_by_their_ids() {
 }
 
 #[tokio::test]
+async fn openais_clients_may_ask_for_ten_thousand_files_and_get_all_by_default() {
+    let server = Server::new().await;
+    for number in 0..21 {
+        upload(&server, &format!("{number}.txt"), b"x").await;
+    }
+    for query in ["", "?limit=10000", "?limit=1001"] {
+        let path = format!("/v1/files{query}");
+        let page = server.get(TestDialect::OpenAi, &path).send().await.ok();
+        let count = page["data"].as_array().unwrap().len();
+        assert_eq!((count, &page["has_more"]), (21, &json!(false)), "{query}");
+    }
+    for (dialect, limit) in [
+        (TestDialect::OpenAi, 0),
+        (TestDialect::OpenAi, 10_001),
+        (TestDialect::Ga, 10_000),
+        (TestDialect::Beta, 10_000),
+    ] {
+        let path = format!("/v1/files?limit={limit}");
+        let refused = server.get(dialect, &path).send().await;
+        assert_eq!(
+            refused.status,
+            StatusCode::BAD_REQUEST,
+            "{dialect:?} {limit}"
+        );
+    }
+    let page = server.get(TestDialect::Ga, "/v1/files").send().await.ok();
+    assert_eq!(page["data"].as_array().unwrap().len(), 20);
+}
+
+#[tokio::test]
 async fn what_a_run_made_can_be_fetched_by_anthropics_clients() {
     let server = Server::new().await;
     let new = NewFile {

@@ -48,7 +48,7 @@ pub(crate) async fn list(
             Ok(Json(render::anthropic::page(page, false)))
         }
         ApiDialect::OpenAi => {
-            let request = page::parse_openai(&query)?;
+            let request = page::parse_openai_files(&query)?;
             let page = store.list_files(tenant, &filter, &request).await?;
             let more = page.has_more();
             let files = page.items.iter().map(render::openai::file);
