@@ -72,8 +72,8 @@ fn read_bundle(mut files: Vec<FormFile>, limits: &BundleLimits) -> Result<Bundle
         return Ok(Bundle::from_archive(&one.data, limits)?);
     }
     check_distinct_names(&files)?;
-    let loose = files.into_iter().map(|file| (file.name, file.data, false));
-    Ok(Bundle::from_files(loose, limits)?)
+    let loose = files.into_iter().map(|file| (file.name, file.data));
+    Ok(Bundle::from_bare_files(loose, limits)?)
 }
 
 fn is_archive(file: &FormFile) -> bool {

@@ -82,6 +82,23 @@ async fn life(dialect: TestDialect) -> String {
 }
 
 #[tokio::test]
+async fn scripts_that_are_uploaded_as_files_of_their_own_are_executable() {
+    let server = Server::new().await;
+    let skill = SkillFixture::new("pdf-forms")
+        .file("scripts/run.sh", "#!/bin/bash\necho hi\n")
+        .file("scripts/data.txt", "no #! at the start\n");
+    let call = server.post(TestDialect::OpenAi, "/v1/skills");
+    let created = call.form(&Form::skill(&skill)).await.ok();
+    let id = created["id"].as_str().unwrap();
+    let path = format!("/v1/skills/{id}/versions/1/files");
+    let listed = server.get(TestDialect::OpenAi, &path).send().await.ok();
+    let files = listed["data"].as_array().unwrap().iter();
+    let executable = files.filter(|file| file["executable"] == true);
+    let names: Vec<_> = executable.map(|file| &file["path"]).collect();
+    assert_eq!(names, ["scripts/run.sh"], "{listed}");
+}
+
+#[tokio::test]
 async fn a_skill_lives_in_anthropics_beta() {
     insta::assert_snapshot!(life(TestDialect::Beta).await);
 }

@@ -83,7 +83,20 @@ impl Bundle {
         table.into_bundle()
     }
 
-    /// Reads loose files, from a folder or a form upload: name, content,
+    /// Reads files that come without permissions, from a form or a web server: name and content.
+    /// Scripts that name their interpreter (`#!`) are executable, as their authors made them.
+    pub fn from_bare_files<N: AsRef<str>>(
+        files: impl IntoIterator<Item = (N, Bytes)>,
+        limits: &BundleLimits,
+    ) -> Result<Self, BundleError> {
+        let files = files.into_iter().map(|(name, data)| {
+            let executable = data.starts_with(b"#!");
+            (name, data, executable)
+        });
+        Self::from_files(files, limits)
+    }
+
+    /// Reads loose files, such as those of a folder: name, content,
     /// and whether it may be executed. Flat or all in one folder, as in archives.
     pub fn from_files<N: AsRef<str>>(
         files: impl IntoIterator<Item = (N, Bytes, bool)>,

@@ -277,9 +277,9 @@ impl Fetcher {
             let fetched = self.fetch(&url, limits.file_bytes.min(left), None).await?;
             left = left.saturating_sub(fetched.data.len() as u64);
             state = state.max(fetched.state);
-            files.push((path.as_str(), fetched.data, false));
+            files.push((path.as_str(), fetched.data));
         }
-        Ok((Bundle::from_files(files, limits)?, state))
+        Ok((Bundle::from_bare_files(files, limits)?, state))
     }
 }
 

@@ -119,8 +119,8 @@ fn check_blocking(group: FileGroup, limits: BundleLimits) -> (CheckedSkill, Opti
     let bundle = match group.content {
         GroupContent::Archive(file) => Bundle::from_archive(&file.data, &limits),
         GroupContent::Files(files) => {
-            let files = files.into_iter().map(|file| (file.name, file.data, false));
-            Bundle::from_files(files, &limits)
+            let files = files.into_iter().map(|file| (file.name, file.data));
+            Bundle::from_bare_files(files, &limits)
         }
     };
     let bundle = match bundle {
