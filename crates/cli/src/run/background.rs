@@ -120,11 +120,9 @@ async fn skill_json(client: &Client, skill: NamedSkill) -> anyhow::Result<Value>
             Err(error) => return Err(error.into()),
         },
     };
-    let mut reference = json!({"type": "skill_reference", "skill_id": id});
-    if let Some(version) = version {
-        set(&mut reference, "version", version);
-    }
-    Ok(reference)
+    // As for a run in this process, no version is the latest one.
+    let version = version.unwrap_or_else(|| "latest".to_owned());
+    Ok(json!({"type": "skill_reference", "skill_id": id, "version": version}))
 }
 
 /// The request, in the Responses API.
