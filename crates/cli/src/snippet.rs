@@ -4,7 +4,17 @@ use std::path::Path;
 
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use prowess_skill::frontmatter::SourceText;
-use prowess_skill::{Diagnostic, Severity};
+use prowess_skill::{Diagnostic, LoadedSkill, Severity};
+
+use crate::output;
+
+/// Prints the errors and warnings of the skill at `origin` to standard error.
+pub(crate) fn print_problems(loaded: &LoadedSkill, origin: &Path) {
+    let problems = loaded.diagnostics.iter();
+    for problem in problems.filter(|found| found.severity > Severity::Note) {
+        output::print_remark(&render(problem, origin, loaded.source.as_ref()));
+    }
+}
 
 /// Renders a diagnostic about a file of the skill at `origin`.
 pub(crate) fn render(

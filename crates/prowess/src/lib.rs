@@ -72,12 +72,12 @@ pub mod cluster;
 pub mod config;
 mod library;
 
-#[doc(hidden)]
-pub use library::load_opened;
 pub use library::{
     Answer, AnswerFile, Builder, Error, Event, OutputFolder, PromptRequest, Prowess, Run,
     RunOutput, SkillRef, ask,
 };
+#[doc(hidden)]
+pub use library::{load_opened, load_to_send};
 pub use prowess_engine::{
     Disclosure, EngineSettings, LimitKind, OutputFile, RecordDetail, RunError, RunLimits, RunStep,
 };

@@ -81,6 +81,8 @@ rules! {
         "Rename the file to SKILL.md.";
     IGNORED_ENTRY = "ignored-entry" Note: "Files that operating systems leave behind are not part of a skill.",
         "Remove the file before packing.";
+    CONTENT_LEFT_OUT = "content-left-out" Warning: "Everything in a skill's folder is part of the skill.",
+        "Put the file itself there instead of a link, or remove it; nest folders less deeply.";
 
     // The text.
     NOT_UTF8 = "not-utf8" Error strict: "SKILL.md is UTF-8 text.",

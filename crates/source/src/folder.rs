@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use prowess_skill::bundle::BundleErrorKind;
-use prowess_skill::{Bundle, BundleError, BundleLimits};
+use prowess_skill::{Bundle, BundleError, BundleLimits, Diagnostic, rules};
 
 use crate::error::SourceError;
 
@@ -20,8 +20,59 @@ pub(crate) const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "__pycach
 pub struct FolderBundle {
     /// The files.
     pub bundle: Bundle,
-    /// Paths below the folder that were skipped, and why.
-    pub skipped: Vec<(String, &'static str)>,
+    /// What was skipped.
+    pub skipped: Vec<SkippedEntry>,
+}
+
+/// A file or folder that is not in the bundle.
+#[derive(Debug)]
+pub struct SkippedEntry {
+    /// Its path below the folder.
+    pub path: String,
+    /// Why it was skipped.
+    pub reason: FolderSkipReason,
+}
+
+/// Why a file or folder is not in a bundle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FolderSkipReason {
+    /// What tools and operating systems leave behind.
+    NotPartOfSkill,
+    /// A symbolic link.
+    Link,
+    /// A folder below the deepest one that is read.
+    TooDeep,
+    /// A socket, a device or the like.
+    NotAFile,
+}
+
+impl FolderSkipReason {
+    /// Whether the skill may need it, so that a copy of the skill lacks something.
+    pub fn is_loss(self) -> bool {
+        self != FolderSkipReason::NotPartOfSkill
+    }
+
+    fn message(self) -> &'static str {
+        match self {
+            FolderSkipReason::NotPartOfSkill => "not part of a skill",
+            FolderSkipReason::Link => "a link is never followed",
+            FolderSkipReason::TooDeep => "nested too deep",
+            FolderSkipReason::NotAFile => "not a regular file",
+        }
+    }
+}
+
+impl SkippedEntry {
+    /// The diagnostic about it.
+    pub fn to_diagnostic(&self) -> Diagnostic {
+        let rule = if self.reason.is_loss() {
+            &rules::CONTENT_LEFT_OUT
+        } else {
+            &rules::IGNORED_ENTRY
+        };
+        let message = format!("`{}` is left out: {}", self.path, self.reason.message());
+        rule.in_file(&self.path, message)
+    }
 }
 
 /// Reads all files below a folder. Sizes are checked before bytes are read.
@@ -34,11 +85,7 @@ pub fn read(folder: &Path, limits: &BundleLimits) -> Result<FolderBundle, Source
         total: 0,
     };
     walk.enter(folder, "", 0)?;
-    let FolderWalk {
-        files,
-        skipped: left_out,
-        ..
-    } = walk;
+    let FolderWalk { files, skipped, .. } = walk;
     let mut loose = Vec::with_capacity(files.len());
     for file in files {
         let data = fs::read(&file.path).map_err(|error| SourceError::io(&file.path, error))?;
@@ -46,10 +93,7 @@ pub fn read(folder: &Path, limits: &BundleLimits) -> Result<FolderBundle, Source
     }
     let bundle =
         Bundle::from_files(loose, limits).map_err(|error| SourceError::bundle(folder, error))?;
-    Ok(FolderBundle {
-        bundle,
-        skipped: left_out,
-    })
+    Ok(FolderBundle { bundle, skipped })
 }
 
 struct FoundFile {
@@ -62,7 +106,7 @@ struct FolderWalk<'a> {
     root: &'a Path,
     limits: &'a BundleLimits,
     files: Vec<FoundFile>,
-    skipped: Vec<(String, &'static str)>,
+    skipped: Vec<SkippedEntry>,
     total: u64,
 }
 
@@ -73,30 +117,33 @@ impl FolderWalk<'_> {
                 return Err(SourceError::NameNotText(path));
             };
             let full = format!("{prefix}{name}");
-            if kind.is_symlink() {
-                self.skipped.push((full, "a link is never followed"));
+            // Links too: nobody misses what is never part of a skill.
+            let is_leftover = !kind.is_dir() && is_junk(name)
+                || !kind.is_file() && SKIPPED_FOLDERS.contains(&name);
+            if is_leftover {
+                self.skip(full, FolderSkipReason::NotPartOfSkill);
+            } else if kind.is_symlink() {
+                self.skip(full, FolderSkipReason::Link);
             } else if kind.is_dir() {
-                if SKIPPED_FOLDERS.contains(&name) {
-                    self.skipped.push((full, "not part of a skill"));
-                } else if depth < self.limits.depth {
+                if depth < self.limits.depth {
                     self.enter(&path, &format!("{full}/"), depth + 1)?;
                 } else {
-                    self.skipped.push((full, "nested too deep"));
+                    self.skip(full, FolderSkipReason::TooDeep);
                 }
             } else if kind.is_file() {
                 self.add_file(path, full)?;
             } else {
-                self.skipped.push((full, "not a regular file"));
+                self.skip(full, FolderSkipReason::NotAFile);
             }
         }
         Ok(())
     }
 
+    fn skip(&mut self, path: String, reason: FolderSkipReason) {
+        self.skipped.push(SkippedEntry { path, reason });
+    }
+
     fn add_file(&mut self, path: PathBuf, name: String) -> Result<(), SourceError> {
-        if is_junk(&name) {
-            self.skipped.push((name, "not part of a skill"));
-            return Ok(());
-        }
         let meta = fs::symlink_metadata(&path).map_err(|error| SourceError::io(&path, error))?;
         self.total += meta.len();
         let limits = self.limits;

@@ -36,5 +36,5 @@ pub use catalogue::{Catalogue, LabelledSource, ShadowedSkill};
 pub use discover::{Discovery, SearchBounds};
 pub use error::SourceError;
 pub use open::{open, open_source};
-pub use origin::{OpenResult, Origin};
+pub use origin::{OpenResult, Origin, refuse_left_out};
 pub use url::{FetchError, Fetcher};

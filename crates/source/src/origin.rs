@@ -4,12 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_skill::rules;
-use prowess_skill::{Bundle, BundleLimits, Diagnostic, LoadOptions, LoadedSkill, Profile, Skill};
+use prowess_skill::{
+    Bundle, BundleLimits, Diagnostic, LoadOptions, LoadedSkill, Profile, Severity, Skill, rules,
+};
 
 use crate::archive_contents::PackedSkill;
 use crate::discover::Discovery;
 use crate::error::SourceError;
+use crate::folder::SkippedEntry;
 use crate::url::FetchedSkill;
 use crate::{archive, folder};
 
@@ -61,17 +63,15 @@ impl Origin {
         }
     }
 
-    /// Reads the bundle, with a note for each file that was skipped.
+    /// Reads the bundle, with a diagnostic for each file that was skipped.
     pub fn read(&self, limits: &BundleLimits) -> Result<(Bundle, Vec<Diagnostic>), SourceError> {
         match self {
             Origin::Url(remote) => Ok((remote.bundle().clone(), Vec::new())),
             Origin::Packed(skill) => Ok((skill.bundle.clone(), Vec::new())),
             Origin::Folder(path) => {
                 let read = folder::read(path, limits)?;
-                let note = |(name, why): &(String, &str)| {
-                    rules::IGNORED_ENTRY.in_file(name, format!("left out: {why}"))
-                };
-                Ok((read.bundle, read.skipped.iter().map(note).collect()))
+                let skipped = read.skipped.iter().map(SkippedEntry::to_diagnostic);
+                Ok((read.bundle, skipped.collect()))
             }
             Origin::Archive(path) => Ok((archive::read(path, limits)?, Vec::new())),
             Origin::Markdown(path) => Ok((archive::read_markdown(path, limits)?, Vec::new())),
@@ -89,7 +89,10 @@ impl Origin {
             let loaded = remote.load(limits);
             return loaded.map_err(|error| SourceError::url(&remote.url, error));
         }
-        let (bundle, notes) = self.read(limits)?;
+        let (bundle, mut skipped) = self.read(limits)?;
+        if profile == Profile::Upload {
+            refuse_left_out(&mut skipped);
+        }
         let name = self.name();
         // Only a folder must have the skill's name; a file may have any name.
         let own_folder = match self {
@@ -105,7 +108,18 @@ impl Origin {
             fallback_name: name.as_deref(),
         };
         let mut loaded = Skill::load(bundle, &options);
-        loaded.diagnostics.extend(notes);
+        loaded.diagnostics.extend(skipped);
         Ok(loaded)
+    }
+}
+
+/// Makes an error of each file that was left out of a skill, for those who copy the skill: the
+/// copy would lack the file, and nobody would notice.
+pub fn refuse_left_out(diagnostics: &mut [Diagnostic]) {
+    let left_out = diagnostics
+        .iter_mut()
+        .filter(|found| found.code == rules::CONTENT_LEFT_OUT.code);
+    for diagnostic in left_out {
+        diagnostic.severity = Severity::Error;
     }
 }

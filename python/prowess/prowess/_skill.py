@@ -178,7 +178,9 @@ class Skill:
         return self.read_file(path).decode("utf-8")
 
     def to_zip(self) -> bytes:
-        """A zip of it, as the large hosts take it. The same files give the same bytes."""
+        """A zip of it, as the large hosts take it. The same files give the same bytes.
+
+        Raises `SkillError` if a file of its folder, such as a link, could not be included."""
         return self._held.pack()
 
     def __repr__(self) -> str:

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use prowess_skill::{
     ArchiveLayout, BundleLimits, Diagnostic, LoadOptions, LoadedSkill, Profile, Skill as Checked,
+    rules,
 };
-use prowess_source::Origin;
+use prowess_source::{Origin, refuse_left_out};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde_json::{Value, json};
@@ -79,7 +80,19 @@ impl Skill {
             fallback_name: Some(&self.checked.name),
             ..LoadOptions::default()
         };
-        Checked::load(self.checked.bundle.clone(), &options)
+        let mut loaded = Checked::load(self.checked.bundle.clone(), &options);
+        // The files do not show what the folder has besides them.
+        loaded.diagnostics.extend(self.left_out().cloned());
+        if profile == Profile::Upload {
+            refuse_left_out(&mut loaded.diagnostics);
+        }
+        loaded
+    }
+
+    /// The problems about files that were left out when the folder was read.
+    fn left_out(&self) -> impl Iterator<Item = &Diagnostic> {
+        let code = rules::CONTENT_LEFT_OUT.code;
+        self.problems.iter().filter(move |found| found.code == code)
     }
 }
 
@@ -158,8 +171,13 @@ impl Skill {
         Ok(PyBytes::new(py, &file.data))
     }
 
-    /// The skill as a zip, as it is uploaded.
+    /// The skill as a zip, as it is uploaded. Refused if a file of the folder was left out.
     fn pack<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut left_out: Vec<_> = self.left_out().cloned().collect();
+        if !left_out.is_empty() {
+            refuse_left_out(&mut left_out);
+            return Err(PyFailure::not_a_skill(&self.checked.name, &left_out).into());
+        }
         let checked = Arc::clone(&self.checked);
         let pack = move || -> Result<Vec<u8>, PyFailure> {
             let layout = ArchiveLayout::wrapped(&checked.name);

@@ -96,6 +96,17 @@ def test_it_is_judged_by_the_rules_that_are_asked_for() -> None:
         skill.validate("severe")  # type: ignore[arg-type]
 
 
+def test_a_skill_that_would_lose_a_linked_file_is_not_packed(greeter: Path) -> None:
+    (greeter / "linked.md").symlink_to("style.md")
+    skill = Skill(greeter)
+    (problem,) = [p for p in skill.problems if p.code == "content-left-out"]
+    assert (problem.severity, problem.file) == ("warning", "linked.md")
+    (problem,) = [p for p in skill.validate("upload") if p.code == "content-left-out"]
+    assert problem.severity == "error"
+    with pytest.raises(SkillError, match="`linked.md` is left out: a link is never followed"):
+        skill.to_zip()
+
+
 def test_a_source_that_is_not_there_or_holds_none_or_several_is_an_error(
     greeter: Path, tmp_path: Path
 ) -> None:

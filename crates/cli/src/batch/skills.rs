@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use prowess::{SkillRef, load_opened};
+use prowess::{SkillRef, load_to_send};
 use prowess_client::{Client, Error, PushOptions};
 use prowess_skill::Skill;
 use prowess_source::home::expand;
@@ -58,7 +58,7 @@ fn open(named: &str, fetch: &FetchArgs) -> anyhow::Result<Vec<NamedSkill>> {
     if !is_url(&place) && !place.exists() {
         return Ok(vec![with(SkillSource::Name)]);
     }
-    let skills = load_opened(&place, fetch.open_one(&place)?)?.into_iter();
+    let skills = load_to_send(&place, fetch.open_one(&place)?)?.into_iter();
     Ok(skills
         .map(|skill| with(SkillSource::Loaded(Box::new(skill))))
         .collect())

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use prowess::{SkillRef, load_opened};
+use prowess::{SkillRef, load_to_send};
 use prowess_client::{Client, Error, SubmittedRun};
 use prowess_sandbox::DomainRule;
 use prowess_skill::{ArchiveLayout, Skill};
@@ -77,7 +77,7 @@ fn open_skill(
     if !is_url(&place) && !place.exists() {
         return Ok(vec![NamedSkill::Name(named.to_owned())]);
     }
-    let skills = load_opened(&place, args.fetch.open_one(&place)?)?;
+    let skills = load_to_send(&place, args.fetch.open_one(&place)?)?;
     let inline = skills.iter().map(|skill| inline_skill(skill, packed_bytes));
     inline.collect()
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use prowess_skill::{ArchiveLayout, BundleLimits, Digest, Profile, Severity, Skill};
+use prowess_skill::{ArchiveLayout, BundleLimits, Digest, Profile, Skill};
 
 use super::inputs;
 use crate::fetch::FetchArgs;
@@ -35,19 +35,11 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let origin = inputs::open_one(&args.path, &args.fetch)?;
-    let loaded = origin.load(&BundleLimits::default(), Profile::Lenient)?;
-    let errors = loaded
-        .diagnostics
-        .iter()
-        .filter(|d| d.severity == Severity::Error);
-    for error in errors {
-        output::print_remark(&snippet::render(
-            error,
-            origin.path(),
-            loaded.source.as_ref(),
-        ));
-    }
+    let mut loaded = origin.load(&BundleLimits::default(), Profile::Lenient)?;
+    prowess_source::refuse_left_out(&mut loaded.diagnostics);
+    snippet::print_problems(&loaded, origin.path());
     let Some(skill) = loaded.skill.as_ref().filter(|_| loaded.is_valid()) else {
+        output::print_error("nothing was packed: fix the errors above first");
         return Ok(Exit::Problems);
     };
     let file = match &args.output {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use prowess_client::{Client, ProgressCallback, PushOptions, PushResult, PushTarget};
-use prowess_skill::{BundleLimits, Profile, Severity, Skill};
+use prowess_skill::{BundleLimits, Profile, Skill};
 use serde_json::json;
 
 use super::inputs;
@@ -47,17 +47,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let origin = inputs::open_one(&args.path, &args.fetch)?;
     let loaded = origin.load(&BundleLimits::default(), Profile::Upload)?;
-    let worth = loaded
-        .diagnostics
-        .iter()
-        .filter(|d| d.severity > Severity::Note);
-    for diagnostic in worth {
-        output::print_remark(&snippet::render(
-            diagnostic,
-            origin.path(),
-            loaded.source.as_ref(),
-        ));
-    }
+    snippet::print_problems(&loaded, origin.path());
     let Some(skill) = loaded.skill.as_ref().filter(|_| loaded.is_valid()) else {
         output::print_error("nothing was uploaded: fix the errors above first");
         return Ok(Exit::Problems);

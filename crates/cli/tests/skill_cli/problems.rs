@@ -242,6 +242,83 @@ fn a_link_in_a_folder_is_left_out_and_reported() {
     assert!(!workdir.run(&["skill", "show", "good"]).contains("link.txt"));
 }
 
+/// A skill of which a file and a folder are links, beside what is never part of a skill.
+fn with_links() -> Workdir {
+    let workdir = Workdir::new()
+        .with_skill("good")
+        .with_file("shared/guide.md", "Read me.")
+        .with_file("good/references/own.md", "Own.")
+        .with_file("good/lib.pyc", "x")
+        .with_file("good/.git/config", "x");
+    for (target, link) in [
+        ("../../shared/guide.md", "good/references/guide.md"),
+        ("../shared", "good/scripts"),
+        ("../shared", "good/node_modules"),
+    ] {
+        std::os::unix::fs::symlink(target, workdir.path().join(link)).unwrap();
+    }
+    workdir
+}
+
+#[test]
+fn a_skill_that_would_lose_linked_files_is_not_packed() {
+    let workdir = with_links();
+    assert_snapshot!(workdir.run(&["skill", "pack", "good"]), @"
+    exit 1
+    --- stdout
+    --- stderr
+    error[content-left-out]: `references/guide.md` is left out: a link is never followed
+    --> good/references/guide.md
+     = help: Put the file itself there instead of a link, or remove it; nest folders less deeply.
+    error[content-left-out]: `scripts` is left out: a link is never followed
+    --> good/scripts
+     = help: Put the file itself there instead of a link, or remove it; nest folders less deeply.
+    error: nothing was packed: fix the errors above first
+    ");
+    assert!(!workdir.path().join("good.zip").exists());
+    for link in ["good/references/guide.md", "good/scripts"] {
+        fs::remove_file(workdir.path().join(link)).unwrap();
+    }
+    let packed = workdir.run(&["skill", "pack", "good"]);
+    assert!(packed.starts_with("exit 0"), "{packed}");
+    assert!(packed.contains("2 files"), "{packed}");
+}
+
+#[test]
+fn a_skill_that_would_lose_linked_files_is_not_uploaded() {
+    let workdir = with_links();
+    let args = ["skill", "push", "good", "--server", "http://127.0.0.1:1"];
+    let refused = workdir.run(&args);
+    assert!(refused.starts_with("exit 1"), "{refused}");
+    for expected in [
+        "error[content-left-out]: `references/guide.md` is left out: a link is never followed",
+        "error[content-left-out]: `scripts` is left out: a link is never followed",
+        "nothing was uploaded: fix the errors above first",
+    ] {
+        assert!(refused.contains(expected), "{expected}: {refused}");
+    }
+    let checked = workdir.run(&["skill", "validate", "good"]);
+    assert!(checked.starts_with("exit 0"), "{checked}");
+    assert!(checked.contains("warning[content-left-out]"), "{checked}");
+    assert!(
+        checked.contains("0 errors, 2 warnings, 3 notes"),
+        "{checked}"
+    );
+    let as_upload = workdir.run(&["skill", "validate", "good", "--upload"]);
+    assert!(as_upload.contains("2 errors, 0 warnings"), "{as_upload}");
+}
+
+#[test]
+fn packing_shows_the_warnings_of_a_skill() {
+    let workdir = Workdir::new().with_file(
+        "good/SKILL.md",
+        "---\nname: good\ndescription: Does it.\nrequires: {mcp: [rube]}\n---\nGo.\n",
+    );
+    let packed = workdir.run(&["skill", "pack", "good"]);
+    assert!(packed.starts_with("exit 0"), "{packed}");
+    assert!(packed.contains("warning[requires-invalid]"), "{packed}");
+}
+
 #[test]
 fn a_skill_that_requires_itself_is_invalid_and_the_rule_is_explained() {
     let workdir = Workdir::new();

@@ -56,7 +56,7 @@ fn validation_prints_json_and_sarif() {
     [
       {
         "ruleId": "description-missing",
-        "ruleIndex": 30,
+        "ruleIndex": 31,
         "level": "error",
         "message": {
           "text": "Missing required field in frontmatter: description"
@@ -73,7 +73,7 @@ fn validation_prints_json_and_sarif() {
       },
       {
         "ruleId": "body-empty",
-        "ruleIndex": 49,
+        "ruleIndex": 50,
         "level": "note",
         "message": {
           "text": "there is nothing after the frontmatter"

@@ -26,7 +26,7 @@ pub use error::Error;
 pub use output_folder::OutputFolder;
 pub use request::{PromptRequest, SkillRef};
 pub use run::{Event, Run, RunOutput};
-pub use skills::load_opened;
+pub use skills::{load_opened, load_to_send};
 
 use std::fmt;
 use std::path::PathBuf;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prowess_skill::{BundleLimits, LoadedSkill, Profile, Severity, Skill};
+use prowess_skill::{BundleLimits, LoadedSkill, Profile, Severity, Skill, rules};
 use prowess_source::url::{FetchOptions, Fetcher, is_url};
 use prowess_source::{OpenResult, Origin, SearchBounds, SourceError};
 use prowess_toolbox::Member;
@@ -90,6 +90,30 @@ async fn fetch_source(url: &str, options: &FetchOptions) -> OpenResult {
 /// # Errors
 /// When the source could not be opened, or has no skill, or one that is invalid.
 pub fn load_opened(place: &Path, opened: OpenResult) -> Result<Vec<Skill>, Error> {
+    find_origins(place, opened)?
+        .iter()
+        .map(|origin| into_skill(origin, load_origin(origin)?))
+        .collect()
+}
+
+/// Loads the skills of an opened source to send them elsewhere: what was left out of them would
+/// be missing there.
+///
+/// # Errors
+/// As [`load_opened`], and when something was left out of a skill.
+pub fn load_to_send(place: &Path, opened: OpenResult) -> Result<Vec<Skill>, Error> {
+    let load = |origin: &Origin| {
+        let loaded = load_origin(origin)?;
+        let mut problems = loaded.diagnostics.iter();
+        match problems.find(|found| found.code == rules::CONTENT_LEFT_OUT.code) {
+            Some(left_out) => Err(not_a_skill(origin.path(), left_out.message.clone())),
+            None => into_skill(origin, loaded),
+        }
+    };
+    find_origins(place, opened)?.iter().map(load).collect()
+}
+
+fn find_origins(place: &Path, opened: OpenResult) -> Result<Vec<Origin>, Error> {
     let (origins, discovery) = opened?;
     // If part of a folder cannot be read, the intended skill might be missing.
     if let Some(error) = discovery.unreadable.into_iter().next() {
@@ -101,11 +125,14 @@ pub fn load_opened(place: &Path, opened: OpenResult) -> Result<Vec<Skill>, Error
             "no SKILL.md in this folder or below".to_owned(),
         ));
     }
-    origins.iter().map(load_origin).collect()
+    Ok(origins)
 }
 
-fn load_origin(origin: &Origin) -> Result<Skill, Error> {
-    let loaded = origin.load(&BundleLimits::default(), Profile::Lenient)?;
+fn load_origin(origin: &Origin) -> Result<LoadedSkill, Error> {
+    Ok(origin.load(&BundleLimits::default(), Profile::Lenient)?)
+}
+
+fn into_skill(origin: &Origin, loaded: LoadedSkill) -> Result<Skill, Error> {
     let why = first_error(&loaded);
     loaded.skill.ok_or_else(|| not_a_skill(origin.path(), why))
 }
