@@ -27,7 +27,7 @@ const MAX_STDIN_BYTES: u64 = 16 << 20;
 /// result is an error.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A folder of skills, or an archive
+    /// A folder of skills, an archive or a URL
     #[arg(value_name = "SOURCE", value_parser = paths::path_parser())]
     source: PathBuf,
     /// The tool's name, as `prowess tools --loaded` shows it

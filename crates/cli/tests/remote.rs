@@ -127,6 +127,28 @@ fn a_skill_is_pushed_once_then_again_when_it_changes_and_pulled_as_it_was() {
     insta::assert_snapshot!(missing.stderr, @"error: no skill is called `pdf-forms`");
 }
 
+#[test]
+fn the_title_of_a_skill_that_exists_cannot_be_changed_whether_its_files_are_or_not() {
+    let server = TestServer::start(&[]);
+    let folder = skill("One.\n").write_to(server.folder());
+    let path = folder.to_str().unwrap();
+    let push = |title: &str| {
+        let args = ["skill", "push", path, "--title", title, "--json"];
+        run_command(&server, &args)
+    };
+    assert_eq!(push("PDF forms").json()["outcome"], "created");
+    assert_eq!(push("PDF forms").json()["outcome"], "unchanged");
+    for body in ["One.\n", "Two.\n"] {
+        skill(body).write_to(server.folder());
+        let refused = push("Forms");
+        assert_eq!(refused.code, 3, "{}", refused.stdout);
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(refused.stderr, @"error: skill `pdf-forms` already exists, and its title cannot be changed to `Forms`; only a new skill can be given a title");
+        }
+    }
+    assert_eq!(push("PDF forms").json()["version"], "2");
+}
+
 fn same_files(a: &Path, b: &Path) {
     use std::os::unix::fs::PermissionsExt;
     for file in ["SKILL.md", "scripts/run.py"] {

@@ -2,6 +2,9 @@
 
 use prowess_skill::BundleError;
 
+/// The server's code of [`Error::TitleFixed`].
+pub(crate) const TITLE_FIXED: &str = "skill-title-fixed";
+
 /// Why a request to a server failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -61,6 +64,17 @@ pub enum Error {
         /// Their ids.
         ids: Vec<String>,
     },
+    /// The skill exists, and has another title than the given one.
+    #[error(
+        "skill `{skill}` already exists, and its title cannot be changed to `{title}`; only a new \
+         skill can be given a title"
+    )]
+    TitleFixed {
+        /// Its name.
+        skill: String,
+        /// The given title.
+        title: String,
+    },
     /// A list is too long.
     #[error("the list has more than {0} items")]
     ListTooLong(usize),
@@ -103,6 +117,7 @@ impl Error {
             Error::LineTooLong(_) => "line-too-long",
             Error::NotFound(_) => "skill-not-found",
             Error::Ambiguous { .. } => "skill-ambiguous",
+            Error::TitleFixed { .. } => TITLE_FIXED,
             Error::ListTooLong(_) => "list-too-long",
             Error::TooLarge(_) => "skill-too-large",
             Error::Unpackable { .. } => "skill-unpackable",

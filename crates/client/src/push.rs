@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::ProgressCallback;
 use crate::connection::{Client, encode_segment, read_json};
-use crate::error::Error;
+use crate::error::{Error, TITLE_FIXED};
 use crate::record::{RemoteSkill, RemoteVersion};
 
 /// Bytes of one chunk of the body.
@@ -32,7 +32,7 @@ pub enum PushTarget {
 pub struct PushOptions {
     /// Where it goes.
     pub target: PushTarget,
-    /// The title of a new skill.
+    /// The title of a new skill. An existing one must have it already.
     pub title: Option<String>,
     /// Make the new version the default.
     pub default: bool,
@@ -63,11 +63,11 @@ struct CreatedObject {
 }
 
 impl Client {
-    /// Pushes a skill. Nothing is sent if the latest version has the same files, unless
+    /// Pushes a skill. Nothing is created if the latest version has the same files, unless
     /// `force` is set.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses it.
+    /// When the server cannot be reached or refuses it, or the skill exists with another title.
     pub async fn push(&self, skill: &Skill, options: &PushOptions) -> Result<PushResult, Error> {
         let target = match &options.target {
             PushTarget::New => None,
@@ -77,7 +77,9 @@ impl Client {
         let Some(target) = target else {
             return self.upload(skill, options, "/skills").await;
         };
+        // With a title, the server compares it to the skill's own, and keeps unchanged files too.
         if !options.force
+            && options.title.is_none()
             && let Some(version) = self.unchanged_version(&target, skill).await?
         {
             return Ok(PushResult {
@@ -87,7 +89,17 @@ impl Client {
             });
         }
         let path = format!("/skills/{}/versions", encode_segment(&target.id));
-        self.upload(skill, options, &path).await
+        let pushed = self.upload(skill, options, &path).await;
+        pushed.map_err(|error| match (error, &options.title) {
+            // The server names the field of its form, which the caller does not know.
+            (Error::Refused { code, .. }, Some(title)) if code == TITLE_FIXED => {
+                Error::TitleFixed {
+                    skill: target.name,
+                    title: title.clone(),
+                }
+            }
+            (error, _) => error,
+        })
     }
 
     /// The latest version, if it has the same files.

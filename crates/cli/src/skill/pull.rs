@@ -17,7 +17,8 @@ use crate::{Exit, display_path, paths, progress};
 pub(crate) struct Args {
     /// The skill's id or name
     skill: String,
-    /// The version: latest, an integer or an id; default: the skill's default version
+    /// The version: latest, default, an integer, an id or a label; default: the skill's default
+    /// version
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
     /// The folder to put it in

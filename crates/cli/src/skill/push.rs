@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// Create a version of this skill; default: the skill with the same name
     #[arg(long, value_name = "ID")]
     skill: Option<String>,
-    /// Display title of a new skill
+    /// Display title of a new skill; that of an existing one cannot be changed
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// Make the new version the default

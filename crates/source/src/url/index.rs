@@ -166,7 +166,8 @@ fn listed_files(
     }
     let parse = |path: &String| SkillPath::parse(path, limits);
     let paths: Result<Vec<_>, _> = files.iter().map(parse).collect();
-    let paths = paths.map_err(|error| entry_error(name, &format!("lists a file that {error}")))?;
+    let paths =
+        paths.map_err(|error| entry_error(name, &format!("lists an unusable file: {error}")))?;
     let folder = index.join(&format!("{name}/"));
     let folder = folder.map_err(|error| entry_error(name, &error.to_string()))?;
     Ok(IndexContent::Files { folder, paths })
@@ -303,6 +304,13 @@ mod tests {
             let codes: Vec<_> = index.refused.iter().map(FetchError::code).collect();
             assert_eq!(codes, [code], "{bad}");
         }
+    }
+
+    #[test]
+    fn the_file_of_an_entry_that_cannot_be_used_is_named_with_the_reason() {
+        let index = entries(json!([{ "name": "b", "files": ["SKILL.md", "a:b"] }]));
+        let refused: Vec<_> = index.refused.iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(refused.join("\n"), @"the index's entry `b` lists an unusable file: `a:b` has a colon, which names a drive or a stream on Windows; rename the file");
     }
 
     #[test]
