@@ -55,6 +55,15 @@ pub(crate) fn server_name(bytes: &[u8]) -> ParsedHello {
     }
 }
 
+/// The first record, in which the ClientHello is, and the bytes after it.
+pub(crate) fn split_first_record(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let end = match first_record(bytes) {
+        Some(Ok(content)) => RECORD_HEADER_BYTES + content.len(),
+        Some(Err(_)) | None => bytes.len(),
+    };
+    bytes.split_at_checked(end).unwrap_or((bytes, &[]))
+}
+
 /// The content of the first record; `None` while it is incomplete.
 fn first_record(bytes: &[u8]) -> Option<Result<&[u8], &'static str>> {
     let Some((header, rest)) = bytes.split_first_chunk::<RECORD_HEADER_BYTES>() else {

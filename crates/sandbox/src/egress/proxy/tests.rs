@@ -290,6 +290,64 @@ async fn a_second_client_hello_is_held_to_the_same_name() {
     }
 }
 
+/// What follows the first ClientHello is held back until the server has answered: with the
+/// beginning of a record, sent unread, the server would find the second ClientHello elsewhere.
+#[tokio::test]
+async fn bytes_behind_the_first_client_hello_belong_to_the_second() {
+    let fine = hello("a.fine.org");
+    let early = [23, 3, 3, 0, 2, 7, 7].to_vec();
+    let length = u16::try_from(fine.len()).unwrap().to_be_bytes();
+    let header = [&[23, 3, 3][..], &length].concat();
+    // The server takes the first of two ClientHellos for early data, and reads the second.
+    let hidden = [fine.clone(), hello("evil.com")].concat();
+    for (ahead, second, verdict) in [
+        (&early, &fine, Verdict::Allowed),
+        (&header, &hidden, Verdict::OtherName),
+    ] {
+        let world = world(&["93.184.216.34"]).await;
+        let mut client = TcpStream::connect(world.address).await.unwrap();
+        let connect = b"CONNECT a.fine.org:443 HTTP/1.1\r\n\r\n";
+        let sent = [&connect[..], &fine, ahead].concat();
+        client.write_all(&sent).await.unwrap();
+        let (mut server, _) = world.server.accept().await.unwrap();
+        let mut seen = vec![0; fine.len()];
+        server.read_exact(&mut seen).await.unwrap();
+        assert_eq!(seen, fine);
+        server.write_all(&retry_request()).await.unwrap();
+        server.shutdown().await.unwrap();
+        client.write_all(second).await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut seen = Vec::new();
+        server.read_to_end(&mut seen).await.unwrap();
+        let expected = match verdict {
+            Verdict::Allowed => [&ahead[..], second].concat(),
+            _ => Vec::new(),
+        };
+        assert_eq!(seen, expected);
+        assert_eq!(world.verdicts(), [verdict]);
+    }
+}
+
+#[tokio::test]
+async fn early_data_is_sent_to_a_server_that_accepts_the_first_client_hello() {
+    let world = world(&["93.184.216.34"]).await;
+    let mut client = TcpStream::connect(world.address).await.unwrap();
+    let connect = b"CONNECT a.fine.org:443 HTTP/1.1\r\n\r\n";
+    let first = hello("a.fine.org");
+    let early = [23, 3, 3, 0, 2, 7, 7];
+    let sent = [&connect[..], &first, &early].concat();
+    client.write_all(&sent).await.unwrap();
+    client.shutdown().await.unwrap();
+    let (mut server, _) = world.server.accept().await.unwrap();
+    server.write_all(&[22, 3, 3, 0, 88, 2]).await.unwrap();
+    server.write_all(&[0; 87]).await.unwrap();
+    server.shutdown().await.unwrap();
+    let mut seen = Vec::new();
+    server.read_to_end(&mut seen).await.unwrap();
+    assert_eq!(seen, [&first[..], &early].concat());
+    assert_eq!(world.verdicts(), [Verdict::Allowed]);
+}
+
 #[tokio::test]
 async fn a_body_that_ends_early_ends_the_request() {
     let world = world(&["93.184.216.34"]).await;

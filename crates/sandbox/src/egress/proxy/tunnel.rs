@@ -54,20 +54,23 @@ impl Proxy {
         to: &Authority,
         hello: &[u8],
     ) -> io::Result<()> {
-        server.write_all(hello).await?;
+        // What follows the first record is not sent before the server has answered: after a
+        // retry request it belongs to what is checked.
+        let (first, rest) = client_hello::split_first_record(hello);
+        server.write_all(first).await?;
         let answer = self
             .with_step_timeout(retry::read_server_start(&mut server))
             .await?;
         client.write_all(&answer).await?;
+        let mut second = rest.to_vec();
         if retry::is_retry(&answer) {
-            let mut second = Vec::new();
             let name = self.with_step_timeout(retry::read_second_hello(&mut client, &mut second));
             let name = name.await?;
             if !is_name(&name, to) {
                 return self.refuse_hello(client, to, name).await;
             }
-            server.write_all(&second).await?;
         }
+        server.write_all(&second).await?;
         self.record(Some(to), Verdict::Allowed.into());
         relay::tunnel(client, server, &self.timeouts).await
     }
