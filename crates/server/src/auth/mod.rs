@@ -70,7 +70,7 @@ pub(crate) enum Permission {
     RunCode,
     /// List models, tools and the API description.
     Browse,
-    /// Read metrics, usage and the audit log; manage keys.
+    /// Read usage and the audit log; manage keys.
     Administer,
 }
 

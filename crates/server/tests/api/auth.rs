@@ -407,7 +407,8 @@ const ROUTES: [(&str, &str, &[KeyScope]); 132] = [
 ];
 
 /// Routes about the whole server, which no key of a tenant reaches.
-const OPERATOR_ONLY: [&str; 6] = [
+const OPERATOR_ONLY: [&str; 7] = [
+    "/metrics",
     "/v1/admin/tenants",
     "/v1/admin/providers",
     "/v1/admin/cluster",
