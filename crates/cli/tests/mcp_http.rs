@@ -337,6 +337,35 @@ async fn tenants_and_keys_are_kept_apart() {
     assert_eq!(reader.tools().await, ["load_skill"]);
 }
 
+#[tokio::test]
+async fn a_key_that_loses_its_scope_runs_no_more_code_in_sessions_that_it_has() {
+    let server = TestServer::start(&[]);
+    let agent = Agent::new(&server, &key(&server, "one", &[]));
+    let session = agent.clone().begin().await;
+    let command = json!({"command": "echo $((6 * 7))"});
+    let ran = session.call("bash_code_execution", command.clone()).await;
+    assert!(ran.to_string().contains("42"), "{ran}");
+    let call = json!({"name": "bash_code_execution", "arguments": command});
+    let ran = request_stateless(&agent, "tools/call", call.clone()).await;
+    assert!(ran.to_string().contains("42"), "{ran}");
+
+    let keys = format!("{}/v1/admin/keys", server.url());
+    let list = agent.http.get(format!("{keys}?tenant=one"));
+    let list = list.bearer_auth(MASTER).send().await.unwrap();
+    let list: Value = list.json().await.unwrap();
+    let id = list["data"][0]["id"].as_str().unwrap();
+    let change = agent.http.patch(format!("{keys}/{id}")).bearer_auth(MASTER);
+    let changed = change.json(&json!({"scopes": ["read"]})).send().await;
+    assert_eq!(changed.unwrap().status(), StatusCode::OK);
+
+    let message = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": &call});
+    let refused = session.send(&message).await;
+    assert_eq!(refused.status(), StatusCode::NOT_FOUND);
+    let refused = request_stateless(&agent, "tools/call", call).await;
+    assert!(!refused.to_string().contains("42"), "{refused}");
+    assert_eq!(agent.begin().await.tools().await, ["load_skill"]);
+}
+
 /// Sends a request that is refused, and renders the response.
 async fn send_and_render(request: reqwest::RequestBuilder) -> String {
     let answer = request.send().await.unwrap();

@@ -23,7 +23,7 @@ async fn locked() -> Server {
 }
 
 /// One model that always gives the same response.
-fn small() -> Providers {
+pub(crate) fn small() -> Providers {
     let script = ScriptedOptions::Text("[[step]]\ntext = \"Hi\"\n".to_owned());
     let config = ProvidersConfig {
         providers: vec![ProviderConfig::new("stage", ProviderKind::new(script))],

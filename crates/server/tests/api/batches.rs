@@ -1,11 +1,16 @@
 //! Batches over HTTP, up to where their requests are run.
 
+use std::time::Duration;
+
 use axum::body::Body;
-use axum::http::StatusCode;
-use prowess_server::{BatchSettings, ServerSettings};
+use axum::http::{Method, StatusCode};
+use prowess_server::{BatchSettings, SecretString, ServerSettings};
+use prowess_store::KeyScope;
 use serde_json::{Value, json};
 
+use crate::auth::small;
 use crate::client::{ClientResponse, Form, Server, TestDialect};
+use crate::running::{Running, patient};
 
 const MESSAGES: &str = "/v1/messages/batches";
 
@@ -208,4 +213,55 @@ async fn a_batch_of_a_file_is_created_once_for_an_idempotency_key() {
         (refused.status, refused.code().as_str()),
         (StatusCode::CONFLICT, "idempotency-key-reused")
     );
+}
+
+/// Batches are scheduled once the server has a socket, so all requests wait until then.
+#[tokio::test]
+async fn a_key_that_loses_its_scope_sends_no_more_requests_of_its_batches() {
+    const MASTER: &str = "the-master-key-of-these-tests";
+    let server = Server::with(ServerSettings {
+        master_key: Some(SecretString::new(MASTER)),
+        providers: Some(small()),
+        ..ServerSettings::default()
+    })
+    .await;
+    let mut batches = Vec::new();
+    for tenant in ["kept", "changed"] {
+        let key = server.key(tenant, &[KeyScope::Use]).await;
+        let params = json!({"model": "small", "max_tokens": 9, "messages": [
+            {"role": "user", "content": "Hello"},
+        ]});
+        let requests = json!({"requests": [{"custom_id": "a", "params": params}]});
+        let created = server.post(TestDialect::Ga, MESSAGES).key(&key);
+        let batch = created.json(&requests).await.ok();
+        batches.push((tenant, batch["id"].as_str().unwrap().to_owned()));
+    }
+    let keys = server.get(TestDialect::OpenAi, "/v1/admin/keys?tenant=changed");
+    let keys = keys.key(MASTER).send().await.ok();
+    let path = format!("/v1/admin/keys/{}", keys["data"][0]["id"].as_str().unwrap());
+    let change = server.request(TestDialect::OpenAi, Method::PATCH, &path);
+    let change = change.key(MASTER);
+    change.json(&json!({"scopes": ["read"]})).await.ok();
+
+    let running = Running::serve(server, patient()).await;
+    let mut results = Vec::new();
+    for (tenant, id) in batches {
+        let get = async |path: &str| {
+            let call = running.server.get(TestDialect::Ga, path).key(MASTER);
+            call.header("prowess-tenant", tenant).send().await
+        };
+        let path = format!("{MESSAGES}/{id}");
+        while get(&path).await.ok()["processing_status"] != "ended" {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        let result = get(&format!("{path}/results")).await;
+        results.push(serde_json::from_slice::<Value>(&result.body).unwrap());
+    }
+    assert_eq!(results[0]["result"]["type"], "succeeded", "{results:?}");
+    let refused = &results[1]["result"];
+    assert_eq!(refused["type"], "errored", "{refused}");
+    let error = &refused["error"]["error"];
+    assert_eq!(error["type"], "permission_error", "{refused}");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("lacks a required scope: use"), "{message}");
 }

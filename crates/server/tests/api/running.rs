@@ -34,7 +34,11 @@ pub(crate) fn patient() -> ServeOptions {
 
 impl Running {
     pub(crate) async fn start(settings: ServerSettings, options: ServeOptions) -> Running {
-        let server = Server::with(settings).await;
+        Running::serve(Server::with(settings).await, options).await
+    }
+
+    /// Serves what was only called in this process before.
+    pub(crate) async fn serve(server: Server, options: ServeOptions) -> Running {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let served = serve(

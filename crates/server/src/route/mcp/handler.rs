@@ -48,15 +48,17 @@ async fn authorize_and_handle(app: &App, request: Request) -> Result<Response, H
 
 /// The principal as MCP knows it, with its tenant's skills.
 fn mcp_principal(app: &App, principal: &Principal, own_tools_at_once: bool) -> McpPrincipal {
+    let can_run_code = principal.require(Permission::RunCode).is_ok();
     let provider: Arc<dyn SkillProvider> = Arc::new(TenantSkillProvider {
         skills: app.mcp().skills(app.store(), &principal.tenant),
         engine: app.engine().clone(),
-        can_run_code: principal.require(Permission::RunCode).is_ok(),
+        can_run_code,
         own_tools_at_once,
     });
     McpPrincipal {
         owner: principal.tenant.as_str().to_owned(),
         key: principal.key_id().unwrap_or_default().to_owned(),
+        can_run_code,
         provider,
     }
 }
