@@ -3,6 +3,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test stops at the first surprise"
 )]
 
@@ -12,7 +13,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 
-use server::{MASTER, TestServer};
+use server::{MASTER, TestServer, prowess};
 
 /// What HTTP/2 begins with.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -49,8 +50,12 @@ fn rest(mut stream: TcpStream) -> Vec<u8> {
 }
 
 fn get(server: &TestServer, path: &str) -> String {
+    get_with(server, path, MASTER)
+}
+
+fn get_with(server: &TestServer, path: &str, key: &str) -> String {
     let request = format!(
-        "GET {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {MASTER}\r\nconnection: close\r\n\r\n"
+        "GET {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: {key}\r\nconnection: close\r\n\r\n"
     );
     String::from_utf8(rest(send(server, request.as_bytes()))).unwrap()
 }
@@ -95,6 +100,61 @@ fn silent_connections_do_not_stay() {
     for stream in silent {
         rest(stream);
     }
+}
+
+/// A key of a tenant that may only read.
+fn read_key(server: &TestServer, tenant: &str) -> String {
+    let mut command = prowess(server.folder());
+    command.args(["keys", "create", "test", "--tenant", tenant]);
+    let output = command
+        .args(["--scope", "read", "--json"])
+        .output()
+        .unwrap();
+    let made: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    made["key"].as_str().unwrap().to_owned()
+}
+
+/// Signs in to the console; returns the cookie.
+fn sign_in(server: &TestServer, key: &str) -> String {
+    let form = format!("key={key}");
+    let request = format!(
+        "POST /console/sign-in HTTP/1.1\r\nhost: localhost\r\nsec-fetch-site: same-origin\r\n\
+         content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\
+         connection: close\r\n\r\n{form}",
+        form.len()
+    );
+    let answer = String::from_utf8(rest(send(server, request.as_bytes()))).unwrap();
+    let cookie = answer.split("set-cookie: ").nth(1).unwrap();
+    cookie.split(';').next().unwrap().to_owned()
+}
+
+/// A tenant has half of the connections, also when its requests are forms of the console.
+#[test]
+fn unfinished_forms_of_the_console_shut_no_other_tenant_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = format!("connections = {PLACES}\nconnections_per_address = {PLACES}");
+    let server = start(folder.path(), &lines);
+    let cookie = sign_in(&server, &read_key(&server, "slow"));
+    let other = read_key(&server, "other");
+    let request = format!(
+        "POST /console/playground HTTP/1.1\r\nhost: localhost\r\nsec-fetch-site: same-origin\r\n\
+         cookie: {cookie}\r\ncontent-type: multipart/form-data; boundary=X\r\n\
+         expect: 100-continue\r\ncontent-length: 9999\r\n\r\n"
+    );
+    let (mut open, mut refused) = (Vec::new(), 0);
+    for _ in 0..PLACES + 6 {
+        let mut stream = send(&server, request.as_bytes());
+        let mut status = [0; 12];
+        stream.read_exact(&mut status).unwrap();
+        match &status {
+            b"HTTP/1.1 100" => open.push(stream),
+            b"HTTP/1.1 429" => refused += 1,
+            other => panic!("{}", String::from_utf8_lossy(other)),
+        }
+    }
+    assert_eq!((open.len(), refused), (PLACES / 2, PLACES / 2 + 6));
+    let answer = get_with(&server, "/v1/skills", &other);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
 /// As far as the system lets it; beyond a million there is no use.

@@ -50,10 +50,8 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn;
 use prowess_server::App;
 
+use crate::query::MAX_FORM_BYTES;
 use crate::state::ConsoleState;
-
-/// Bytes of a form, unless its route says otherwise.
-const MAX_FORM_BYTES: usize = 64 << 10;
 
 /// The console's routes: `/console` and everything below, for
 /// [`ServeOptions::pages`](prowess_server::ServeOptions::pages).

@@ -2,12 +2,16 @@
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 use http::request::Parts;
 use http::{StatusCode, header};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::api::PageError;
+use crate::state::ConsoleState;
+use crate::visitor::CurrentVisitor;
+
+/// Bytes of a form, unless its route says otherwise.
+pub(crate) const MAX_FORM_BYTES: usize = 64 << 10;
 
 /// All but what RFC 3986 calls unreserved.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
@@ -64,13 +68,14 @@ impl<S: Sync> FromRequestParts<S> for QueryFields {
     }
 }
 
-/// The body of a form.
+/// The body of a form. The visitor must be extracted before, if there is one: it counts for their
+/// tenant.
 pub(crate) struct FormFields(pub(crate) Fields);
 
-impl<S: Send + Sync> FromRequest<S> for FormFields {
+impl FromRequest<ConsoleState> for FormFields {
     type Rejection = Response;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
+    async fn from_request(request: Request, state: &ConsoleState) -> Result<Self, Response> {
         let kind = request.headers().get(header::CONTENT_TYPE);
         let kind = kind.map_or(&b""[..], |kind| kind.as_bytes());
         if !kind.starts_with(b"application/x-www-form-urlencoded") {
@@ -80,12 +85,16 @@ impl<S: Send + Sync> FromRequest<S> for FormFields {
             };
             return Err(error.into_response());
         }
-        let body = Bytes::from_request(request, state).await;
-        let body = body.map_err(|error| {
-            let status = error.status();
-            let message = format!("the form cannot be read: {error}");
-            PageError { status, message }.into_response()
-        })?;
+        let (parts, body) = request.into_parts();
+        let visitor = parts.extensions.get::<CurrentVisitor>();
+        let body = match visitor.and_then(CurrentVisitor::get) {
+            Some(visitor) => visitor.api.read_form(body, MAX_FORM_BYTES).await,
+            None => {
+                let read = state.server.read_form(None, body, MAX_FORM_BYTES).await;
+                read.map_err(PageError::from)
+            }
+        };
+        let body = body.map_err(IntoResponse::into_response)?;
         Ok(FormFields(Fields::parse(&body)))
     }
 }

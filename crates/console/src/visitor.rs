@@ -97,7 +97,7 @@ async fn find_caller(parts: &Parts, state: &ConsoleState) -> Result<InProcessCal
         match state.server.caller_of_session(token).await {
             Ok(Some(caller)) => return Ok(caller),
             Ok(None) => {}
-            Err(error) => return Err(unavailable(&error).into_response()),
+            Err(error) => return Err(not_answered(&error).into_response()),
         }
     }
     match state.server.caller_without_key(parts) {
@@ -111,9 +111,12 @@ async fn find_caller(parts: &Parts, state: &ConsoleState) -> Result<InProcessCal
     }
 }
 
-fn unavailable(error: &CallerError) -> PageError {
+fn not_answered(error: &CallerError) -> PageError {
     PageError {
-        status: StatusCode::SERVICE_UNAVAILABLE,
+        status: match error {
+            CallerError::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            CallerError::TooManyRequests(_) => StatusCode::TOO_MANY_REQUESTS,
+        },
         message: error.to_string(),
     }
 }

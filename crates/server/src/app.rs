@@ -275,7 +275,7 @@ impl App {
         &self.state.transfers
     }
 
-    pub(crate) fn body_budget(&self) -> &BodyBudget {
+    pub(crate) fn body_budget(&self) -> &Arc<BodyBudget> {
         &self.state.body_budget
     }
 

@@ -10,6 +10,6 @@ mod budget;
 mod gate;
 mod pace;
 
-pub(crate) use budget::{BodyBudget, BodyReservation};
+pub(crate) use budget::{BodyBudget, BodyReservation, OwnedBodyReservation};
 pub(crate) use gate::{Gate, ItemTooLong};
 pub(crate) use pace::{BodyPace, paced_body};

@@ -34,10 +34,16 @@ pub enum SignInError {
     Unavailable,
 }
 
-/// Why a session could not be looked up. The log has the cause.
+/// Why a request with a session cannot be answered now.
 #[derive(Debug, thiserror::Error)]
-#[error("the server cannot look up sessions at the moment; try again")]
-pub struct CallerError;
+pub enum CallerError {
+    /// The log has the cause.
+    #[error("the server cannot look up sessions at the moment; try again")]
+    Unavailable,
+    /// The caller's tenant has too many requests at once.
+    #[error("{0}")]
+    TooManyRequests(String),
+}
 
 impl InProcessApi {
     /// Begins a session with a key; returns its id. With the master key, `tenant` is the tenant
@@ -77,10 +83,11 @@ impl InProcessApi {
         Ok(token)
     }
 
-    /// Who has this session; `None` if there is none, or it has ended.
+    /// Who has this session; `None` if there is none, or it has ended. The current request counts
+    /// for the caller's tenant from then on.
     ///
     /// # Errors
-    /// When the store cannot be reached.
+    /// When the store cannot be reached, or the tenant has too many requests at once.
     pub async fn caller_of_session(
         &self,
         token: &str,
@@ -88,16 +95,16 @@ impl InProcessApi {
         if !is_token(token) {
             return Ok(None);
         }
-        let found = self.app.store().console_session(token).await;
+        let app = self.app.current();
+        let found = app.store().console_session(token).await;
         let found = found.map_err(|error| {
             tracing::warn!(%error, "cannot look up a console session");
-            CallerError
+            CallerError::Unavailable
         })?;
         let caller = match found {
             None => None,
             Some(ConsoleSessionHolder::Key(key)) => Some(InProcessCaller::with_key(key)),
             Some(ConsoleSessionHolder::Operator { tenant, binding }) => {
-                let app = self.app.current();
                 let master = app.settings().master_key.as_ref();
                 let is_same = master.is_some_and(|master| {
                     let now = operator_binding(token, master);
@@ -108,6 +115,8 @@ impl InProcessApi {
         };
         if let Some(caller) = &caller {
             caller.identify();
+            let counted = caller.count_request(&app);
+            counted.map_err(|error| CallerError::TooManyRequests(error.message))?;
         }
         Ok(caller)
     }

@@ -10,13 +10,16 @@ use std::net::IpAddr;
 use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
+use bytes::Bytes;
 use prowess_skill::BundleLimits;
 
 use crate::app::App;
 use crate::auth::in_process::InProcessCaller;
 use crate::connections::current;
 use crate::form::transfers::TransferPermit;
+use crate::form::{PageForm, PageFormError};
 use crate::http_service::HttpService;
+use crate::read_body::{read_body, read_unauthenticated_body};
 use crate::request_log::InnerCall;
 
 /// The routes of a server, called in its process. Cheap to clone.
@@ -75,6 +78,37 @@ impl InProcessApi {
             .await
             .map_err(|error| UploadsBusyError(error.message))?;
         Ok(UploadPermit(permit))
+    }
+
+    /// Opens a form with files that a caller sends to a page. It must arrive at the minimum rate,
+    /// and counts as a body of the caller's tenant, as a form that the API receives.
+    ///
+    /// # Errors
+    /// When the request has no such form.
+    pub async fn open_form(
+        &self,
+        caller: &InProcessCaller,
+        request: Request<Body>,
+    ) -> Result<PageForm, PageFormError> {
+        PageForm::open(&self.app.current(), caller.tenant_id(), request).await
+    }
+
+    /// Reads the body of a form without files. One whose sender is not known counts for no tenant.
+    ///
+    /// # Errors
+    /// When it has more than `limit` bytes or is too slow, or there is no memory for it.
+    pub async fn read_form(
+        &self,
+        caller: Option<&InProcessCaller>,
+        body: Body,
+        limit: usize,
+    ) -> Result<Bytes, PageFormError> {
+        let app = self.app.current();
+        let Some(caller) = caller else {
+            return Ok(read_unauthenticated_body(&app, body, limit).await?);
+        };
+        let body = read_body(&app, caller.tenant_id(), body, limit).await?;
+        Ok(body.bytes)
     }
 
     /// Limits on an uploaded skill.

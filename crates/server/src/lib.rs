@@ -97,6 +97,7 @@ pub use cluster::membership::ClusterMembership;
 pub use cluster::view::{ClusterView, ClusterWorker};
 pub use console_sessions::{CONSOLE_SESSION_LIFETIME, CallerError, SignInError};
 pub use doctor::{ChecksFuture, InstallationChecks, PartReport, PartState};
+pub use form::{PageField, PageForm, PageFormError};
 pub use http_service::HttpService;
 pub use in_process::{InProcessApi, UploadPermit, UploadsBusyError};
 pub use prowess_provider::AnthropicAccount;

@@ -28,15 +28,43 @@ impl<'a> ReservedBody<'a> {
 pub(crate) async fn read_body<'a, B>(
     app: &'a App,
     tenant: &'a TenantId,
-    mut body: B,
+    body: B,
     limit: usize,
 ) -> Result<ReservedBody<'a>, HttpError>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<BoxError>,
 {
-    let mut pace = BodyPace::new(app.settings());
     let mut reservation = app.body_budget().reserve(tenant);
+    let bytes = read_bytes(app, body, limit, Some(&mut reservation)).await?;
+    Ok(ReservedBody { bytes, reservation })
+}
+
+/// The same for a sender who is not authenticated. It counts for no tenant, so the limit must be
+/// small.
+pub(crate) async fn read_unauthenticated_body<B>(
+    app: &App,
+    body: B,
+    limit: usize,
+) -> Result<Bytes, HttpError>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
+    read_bytes(app, body, limit, None).await
+}
+
+async fn read_bytes<B>(
+    app: &App,
+    mut body: B,
+    limit: usize,
+    mut reservation: Option<&mut BodyReservation<'_>>,
+) -> Result<Bytes, HttpError>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<BoxError>,
+{
+    let mut pace = BodyPace::new(app.settings());
     let mut first = Bytes::new();
     let mut all = BytesMut::new();
     let mut received = 0;
@@ -52,7 +80,9 @@ where
         if received > limit {
             return Err(too_large_error(limit));
         }
-        reservation.grow(data.len()).await?;
+        if let Some(reservation) = &mut reservation {
+            reservation.grow(data.len()).await?;
+        }
         // Most bodies arrive in one chunk, which need not be copied.
         if first.is_empty() && all.is_empty() {
             first = data;
@@ -61,8 +91,7 @@ where
             all.extend_from_slice(&data);
         }
     }
-    let bytes = if all.is_empty() { first } else { all.freeze() };
-    Ok(ReservedBody { bytes, reservation })
+    Ok(if all.is_empty() { first } else { all.freeze() })
 }
 
 fn broken_error(error: impl Into<BoxError>) -> HttpError {

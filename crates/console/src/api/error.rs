@@ -2,6 +2,7 @@
 
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use prowess_server::PageFormError;
 
 /// Status and the API's own message. As a response it is rendered by
 /// [`error_page`](crate::error_page), which knows who looks at it.
@@ -32,6 +33,15 @@ impl PageError {
         PageError {
             status: StatusCode::INTERNAL_SERVER_ERROR,
             message: format!("{what}; the server's log has the cause"),
+        }
+    }
+}
+
+impl From<PageFormError> for PageError {
+    fn from(error: PageFormError) -> Self {
+        PageError {
+            status: error.status,
+            message: error.to_string(),
         }
     }
 }

@@ -6,9 +6,10 @@
 mod error;
 
 use axum::body::Body;
+use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use prowess_server::{InProcessApi, InProcessCaller, UploadPermit};
+use prowess_server::{InProcessApi, InProcessCaller, PageForm, UploadPermit};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -90,6 +91,17 @@ impl Api {
             status: StatusCode::TOO_MANY_REQUESTS,
             message: error.to_string(),
         })
+    }
+
+    /// Opens a form with files, whose bytes count for the caller's tenant while it is open.
+    pub(crate) async fn open_form(&self, request: Request<Body>) -> Result<PageForm, PageError> {
+        Ok(self.server.open_form(&self.caller, request).await?)
+    }
+
+    /// Reads the body of a form without files.
+    pub(crate) async fn read_form(&self, body: Body, limit: usize) -> Result<Bytes, PageError> {
+        let read = self.server.read_form(Some(&self.caller), body, limit);
+        Ok(read.await?)
     }
 
     /// Like [`Api::send`], but with any answer: for pages that show more of an error than its

@@ -9,6 +9,7 @@ use prowess_store::{KeyRecord, TenantId};
 use super::{Principal, loopback};
 use crate::app::App;
 use crate::connections::current;
+use crate::error::HttpError;
 use crate::request_log;
 
 /// A caller that was authenticated before: its calls need no key.
@@ -73,6 +74,12 @@ impl InProcessCaller {
     pub(crate) fn identify(&self) {
         request_log::identify(self.principal.tenant.as_str(), self.principal.key());
         current::protect();
+    }
+
+    /// Counts the current request toward the tenant's limit: before the first call, which would
+    /// count it too, there is the body of a form.
+    pub(crate) fn count_request(&self, app: &App) -> Result<(), HttpError> {
+        self.principal.count_request(app)
     }
 
     pub(crate) fn tenant_id(&self) -> &TenantId {

@@ -163,6 +163,15 @@ impl Principal {
         Ok(principal)
     }
 
+    /// Counts the current request toward the tenant's limit until the end of its response. The
+    /// server's owner has no limit.
+    pub(crate) fn count_request(&self, app: &App) -> Result<(), HttpError> {
+        match self.key {
+            Some(_) => current::count(app.tenant_requests(), &self.tenant),
+            None => Ok(()),
+        }
+    }
+
     async fn look_up(parts: &Parts, app: &App) -> Result<Principal, HttpError> {
         // No request from the network has extensions of ours.
         if let Some(caller) = parts.extensions.get::<InProcessCaller>() {
@@ -205,9 +214,7 @@ impl FromRequestParts<App> for Principal {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, HttpError> {
         let principal = Principal::authenticate(parts, app).await?;
-        if principal.key().is_some() {
-            current::count(app.tenant_requests(), &principal.tenant)?;
-        }
+        principal.count_request(app)?;
         // The body reader counts bytes for this tenant.
         parts.extensions.insert(principal.tenant.clone());
         // For the audit log.

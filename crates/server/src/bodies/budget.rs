@@ -6,8 +6,10 @@
 //! which is all of most bodies, are counted without a lock: in a counter selected by a hash of
 //! the tenant's name, so that two tenants may share a counter.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -98,16 +100,12 @@ impl BodyBudget {
 
     /// An empty reservation for a body of a tenant.
     pub(crate) fn reserve<'a>(&'a self, tenant: &'a TenantId) -> BodyReservation<'a> {
-        let hash = self.hasher.hash_one(tenant.as_str());
-        // Below the number of counters.
-        let counter_index = usize::try_from(hash % COUNTER_COUNT as u64).unwrap_or_default();
-        BodyReservation {
-            budget: self,
-            tenant,
-            counter_index,
-            small: 0,
-            large: None,
-        }
+        BudgetReservation::new(self, tenant)
+    }
+
+    /// The same for a body that is handed on.
+    pub(crate) fn reserve_owned(self: &Arc<Self>, tenant: &TenantId) -> OwnedBodyReservation {
+        BudgetReservation::new(Arc::clone(self), tenant.clone())
     }
 
     /// Counts bytes in every counter concerned, if they fit.
@@ -237,9 +235,9 @@ impl Drop for WaitingBody<'_> {
 }
 
 /// Bytes that one body has reserved; released on drop.
-pub(crate) struct BodyReservation<'a> {
-    budget: &'a BodyBudget,
-    tenant: &'a TenantId,
+pub(crate) struct BudgetReservation<B: Deref<Target = BodyBudget>, T: Borrow<TenantId>> {
+    budget: B,
+    tenant: T,
     /// Index of the counter for its first bytes, and how many it counts.
     counter_index: usize,
     small: usize,
@@ -247,7 +245,25 @@ pub(crate) struct BodyReservation<'a> {
     large: Option<(Arc<AtomicUsize>, usize)>,
 }
 
-impl BodyReservation<'_> {
+/// Of a body that is used where it was read.
+pub(crate) type BodyReservation<'a> = BudgetReservation<&'a BodyBudget, &'a TenantId>;
+/// Of a body that is handed on.
+pub(crate) type OwnedBodyReservation = BudgetReservation<Arc<BodyBudget>, TenantId>;
+
+impl<B: Deref<Target = BodyBudget>, T: Borrow<TenantId>> BudgetReservation<B, T> {
+    fn new(budget: B, tenant: T) -> Self {
+        let hash = budget.hasher.hash_one(tenant.borrow().as_str());
+        // Below the number of counters.
+        let counter_index = usize::try_from(hash % COUNTER_COUNT as u64).unwrap_or_default();
+        BudgetReservation {
+            budget,
+            tenant,
+            counter_index,
+            small: 0,
+            large: None,
+        }
+    }
+
     /// Reserves more bytes, waiting for a while if necessary.
     pub(crate) async fn grow(&mut self, bytes: usize) -> Result<(), HttpError> {
         let small = bytes.min(self.budget.small_limit - self.small);
@@ -269,10 +285,11 @@ impl BodyReservation<'_> {
     }
 
     async fn grow_large(&mut self, bytes: usize) -> Result<(), HttpError> {
-        let budget = self.budget;
+        let budget: &BodyBudget = &self.budget;
+        let tenant: &TenantId = self.tenant.borrow();
         let (own, taken) = self.large.get_or_insert_with(|| {
             let mut large = budget.large_counters();
-            (Arc::clone(large.entry(self.tenant.clone()).or_default()), 0)
+            (Arc::clone(large.entry(tenant.clone()).or_default()), 0)
         });
         // Do not wait for bytes that can never be free.
         let bytes = bytes.min(budget.tenant_share - *taken);
@@ -287,13 +304,13 @@ impl BodyReservation<'_> {
     }
 }
 
-impl Drop for BodyReservation<'_> {
+impl<B: Deref<Target = BodyBudget>, T: Borrow<TenantId>> Drop for BudgetReservation<B, T> {
     fn drop(&mut self) {
         if let Some((own, taken)) = self.large.take() {
             let mut large = self.budget.large_counters();
             // Only this reservation and the table refer to it: it is the tenant's last.
             if Arc::strong_count(&own) == 2 {
-                large.remove(self.tenant);
+                large.remove(self.tenant.borrow());
             }
             drop(large);
             self.budget.release(&own, true, taken);
@@ -306,7 +323,11 @@ impl Drop for BodyReservation<'_> {
     }
 }
 
-impl std::fmt::Debug for BodyReservation<'_> {
+impl<B, T> std::fmt::Debug for BudgetReservation<B, T>
+where
+    B: Deref<Target = BodyBudget>,
+    T: Borrow<TenantId>,
+{
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let large = self.large.as_ref().map_or(0, |(_, taken)| *taken);
         f.debug_struct("Reservation")

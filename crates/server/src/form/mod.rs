@@ -7,9 +7,11 @@
 //! | `urlencoded` | forms without files, as many clients send them |
 //! | `file` | one file of any size, spooled to disk |
 //! | `text` | short text fields |
+//! | `page_form` | forms of pages in this process, held in memory |
 //! | `transfers` | concurrent uploads and downloads |
 
 mod file;
+mod page_form;
 mod skill;
 mod skill_fields;
 mod text;
@@ -22,6 +24,7 @@ use axum::extract::{FromRequest, Multipart, Request};
 use bytes::Bytes;
 
 pub(crate) use file::{FileBounds, FileForm, spool_error};
+pub use page_form::{PageField, PageForm, PageFormError};
 pub(crate) use skill::{FormFile, FormKind, SkillForm};
 pub(crate) use skill_fields::SkillFields;
 
@@ -48,6 +51,11 @@ impl FormReader {
         let multipart = Multipart::from_request(request, app).await?;
         let pace = BodyPace::new(app.settings());
         Ok((multipart, FormReader { pace, gate }))
+    }
+
+    /// Bytes of the body that have arrived.
+    fn received(&self) -> u64 {
+        self.gate.received()
     }
 
     /// The next part, unless the client stalls.

@@ -1,8 +1,7 @@
 //! What the visitor filled in.
 
-use axum::extract::Multipart;
-use axum::extract::multipart::Field;
 use bytes::Bytes;
+use prowess_server::{PageField, PageForm};
 
 use super::request::{RunDialect, RunRequestForm, SkillChoice, Temperature};
 use crate::api::PageError;
@@ -58,23 +57,20 @@ impl PlaygroundForm {
     }
 
     /// From the form that starts a run.
-    pub(crate) async fn read(mut multipart: Multipart) -> Result<PlaygroundForm, PageError> {
+    pub(crate) async fn read(sent: &mut PageForm) -> Result<PlaygroundForm, PageError> {
         let mut form = PlaygroundForm::default();
-        while let Some(field) = multipart.next_field().await.map_err(unreadable)? {
-            form.add_field(field).await?;
+        while let Some(field) = sent.next_field().await? {
+            form.add_field(field)?;
         }
         Ok(form)
     }
 
-    async fn add_field(&mut self, field: Field<'_>) -> Result<(), PageError> {
-        let name = field.name().unwrap_or_default().to_owned();
-        if name != "files" {
-            let value = field.text().await.map_err(unreadable)?;
-            self.set(&name, &value);
+    fn add_field(&mut self, field: PageField) -> Result<(), PageError> {
+        if field.name != "files" {
+            self.set(&field.name, &String::from_utf8_lossy(&field.data));
             return Ok(());
         }
-        let file = field.file_name().unwrap_or_default().to_owned();
-        let content = field.bytes().await.map_err(unreadable)?;
+        let file = field.file_name.unwrap_or_default();
         // A form without a file has one without a name.
         if file.is_empty() {
             return Ok(());
@@ -85,7 +81,7 @@ impl PlaygroundForm {
         }
         self.files.push(FileUpload {
             name: file,
-            content,
+            content: field.data,
         });
         Ok(())
     }
@@ -139,13 +135,6 @@ impl PlaygroundForm {
 
     fn has_files(&self) -> bool {
         !self.files.is_empty() || !self.request.files.is_empty()
-    }
-}
-
-fn unreadable(error: axum::extract::multipart::MultipartError) -> PageError {
-    PageError {
-        status: error.status(),
-        message: format!("the form cannot be read: {}", error.body_text()),
     }
 }
 

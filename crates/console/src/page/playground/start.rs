@@ -1,8 +1,6 @@
 //! `POST /console/playground`: starts a kept run, and shows it while it goes on.
 
 use axum::body::Body;
-use axum::extract::Multipart;
-use axum::extract::multipart::MultipartRejection;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, Request};
@@ -19,15 +17,9 @@ use crate::visitor::Visitor;
 const KEEP: HeaderName = HeaderName::from_static("prowess-keep");
 const RUN: HeaderName = HeaderName::from_static("prowess-run");
 
-pub(crate) async fn start(
-    visitor: Visitor,
-    multipart: Result<Multipart, MultipartRejection>,
-) -> Result<Response, PageError> {
-    let multipart = multipart.map_err(|error| PageError {
-        status: error.status(),
-        message: error.body_text(),
-    })?;
-    let mut form = PlaygroundForm::read(multipart).await?;
+pub(crate) async fn start(visitor: Visitor, request: Request<Body>) -> Result<Response, PageError> {
+    let mut sent = visitor.api.open_form(request).await?;
+    let mut form = PlaygroundForm::read(&mut sent).await?;
     match start_runs(&visitor.api, &mut form).await {
         Ok(page) => Ok(Redirect::to(&page).into_response()),
         Err(error) => Ok(playground_page(&visitor, form, Some(error)).await),

@@ -1,7 +1,7 @@
 //! `POST /console/upload/check`: what the checks say of uploaded skills. Nothing is published;
 //! those that pass wait for it.
 
-use axum::extract::{Multipart, State};
+use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
@@ -37,7 +37,7 @@ pub(super) async fn check(
     State(state): State<ConsoleState>,
     visitor: Visitor,
     headers: HeaderMap,
-    form: Multipart,
+    request: Request,
 ) -> Result<Response, PageError> {
     if !visitor.can_write {
         return Err(PageError {
@@ -46,7 +46,8 @@ pub(super) async fn check(
         });
     }
     let _permit = visitor.api.acquire_upload().await?;
-    let sent = form::read(form).await?;
+    let mut form = visitor.api.open_form(request).await?;
+    let sent = form::read(&mut form).await?;
     if sent.files.is_empty() {
         return Err(PageError::bad_request("no file was chosen"));
     }

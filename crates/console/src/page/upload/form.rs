@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use axum::extract::Multipart;
-use axum::extract::multipart::MultipartError;
 use bytes::Bytes;
 use http::StatusCode;
+use prowess_server::PageForm;
 
 use crate::api::PageError;
 
@@ -33,7 +32,7 @@ pub(super) struct SentForm {
 }
 
 /// Reads a form. The size of its body is limited by the route.
-pub(super) async fn read(form: Multipart) -> Result<SentForm, PageError> {
+pub(super) async fn read(form: &mut PageForm) -> Result<SentForm, PageError> {
     let read = tokio::time::timeout(MAX_TIME, read_all(form)).await;
     read.map_err(|_| PageError {
         status: StatusCode::REQUEST_TIMEOUT,
@@ -41,13 +40,12 @@ pub(super) async fn read(form: Multipart) -> Result<SentForm, PageError> {
     })?
 }
 
-async fn read_all(mut form: Multipart) -> Result<SentForm, PageError> {
+async fn read_all(form: &mut PageForm) -> Result<SentForm, PageError> {
     let mut sent = SentForm::default();
-    while let Some(field) = form.next_field().await.map_err(|it| unreadable(&it))? {
-        let file = field.file_name().map(str::to_owned);
-        let is_skill = field.name() == Some("skill");
-        let data = field.bytes().await.map_err(|it| unreadable(&it))?;
-        match file {
+    while let Some(field) = form.next_field().await? {
+        let is_skill = field.name == "skill";
+        let data = field.data;
+        match field.file_name {
             // A field for files in which none was chosen.
             Some(name) if name.is_empty() && data.is_empty() => {}
             Some(name) => {
@@ -65,11 +63,4 @@ async fn read_all(mut form: Multipart) -> Result<SentForm, PageError> {
         }
     }
     Ok(sent)
-}
-
-fn unreadable(error: &MultipartError) -> PageError {
-    PageError {
-        status: error.status(),
-        message: format!("the files cannot be read: {}", error.body_text()),
-    }
 }
