@@ -65,17 +65,20 @@ pub enum KeyScope {
     /// Call any path of a provider's API. Only the operator gives it, as all tenants share the
     /// provider's account.
     Providers,
-    /// Everything in its tenant, keys included, but no paths of providers.
+    /// Read the metrics of the whole server. Only the operator gives it, as they cover all tenants.
+    Metrics,
+    /// Everything in its tenant, keys included, but neither paths of providers nor metrics.
     Admin,
 }
 
 impl KeyScope {
-    const ALL: [KeyScope; 6] = [
+    const ALL: [KeyScope; 7] = [
         KeyScope::Read,
         KeyScope::Use,
         KeyScope::Publish,
         KeyScope::Release,
         KeyScope::Providers,
+        KeyScope::Metrics,
         KeyScope::Admin,
     ];
 
@@ -87,6 +90,7 @@ impl KeyScope {
             KeyScope::Publish => "publish",
             KeyScope::Release => "release",
             KeyScope::Providers => "providers",
+            KeyScope::Metrics => "metrics",
             KeyScope::Admin => "admin",
         }
     }
@@ -99,7 +103,7 @@ impl KeyScope {
         found.ok_or_else(|| Error::Invalid {
             field: "scope",
             reason: format!(
-                "`{}` is not read, use, publish, release, providers or admin",
+                "`{}` is not read, use, publish, release, providers, metrics or admin",
                 text.escape_debug()
             ),
         })
@@ -152,7 +156,8 @@ pub struct KeyRecord {
 impl KeyRecord {
     /// Whether it has this scope. An admin key has all scopes that concern its tenant only.
     pub fn allows(&self, scope: KeyScope) -> bool {
-        let is_admin = self.scopes.contains(&KeyScope::Admin) && scope != KeyScope::Providers;
+        let is_of_tenant = !matches!(scope, KeyScope::Providers | KeyScope::Metrics);
+        let is_admin = self.scopes.contains(&KeyScope::Admin) && is_of_tenant;
         is_admin || self.scopes.contains(&scope)
     }
 
@@ -359,7 +364,8 @@ fn normalize_scopes(scopes: &[KeyScope]) -> Result<Vec<KeyScope>> {
     if scopes.is_empty() {
         return Err(Error::Invalid {
             field: "scopes",
-            reason: "a key needs at least one of read, use, publish, release, providers, admin"
+            reason: "a key needs at least one of read, use, publish, release, providers, metrics, \
+                     admin"
                 .to_owned(),
         });
     }

@@ -12,7 +12,7 @@ pub(crate) struct Args {
     name: String,
     /// Permissions of the key
     #[arg(long = "scope", value_name = "SCOPE", default_values = ["read", "use", "publish"])]
-    #[arg(value_parser = ["read", "use", "publish", "release", "providers", "admin"], value_delimiter = ',')]
+    #[arg(value_parser = ["read", "use", "publish", "release", "providers", "metrics", "admin"], value_delimiter = ',')]
     scopes: Vec<String>,
     /// A model name that the key may use; * matches anything. Can be repeated; default:
     /// all models

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     name: Option<String>,
     /// Permissions of the key, instead of those it has
     #[arg(long = "scope", value_name = "SCOPE")]
-    #[arg(value_parser = ["read", "use", "publish", "release", "providers", "admin"], value_delimiter = ',')]
+    #[arg(value_parser = ["read", "use", "publish", "release", "providers", "metrics", "admin"], value_delimiter = ',')]
     scopes: Option<Vec<String>>,
     /// A model name that the key may use, instead of those it has; * matches anything. Can be
     /// repeated

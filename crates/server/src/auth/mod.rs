@@ -66,6 +66,8 @@ pub(crate) enum Permission {
     UseModels,
     /// Call any path of a provider's API, in the account that all tenants share.
     UseProviders,
+    /// Read the metrics, which cover all tenants.
+    ReadMetrics,
     /// Run code of skills.
     RunCode,
     /// List models, tools and the API description.
@@ -85,6 +87,7 @@ impl Permission {
             Permission::WriteFiles => &[KeyScope::Use, KeyScope::Publish],
             Permission::ReadRuns | Permission::UseModels | Permission::RunCode => &[KeyScope::Use],
             Permission::UseProviders => &[KeyScope::Providers],
+            Permission::ReadMetrics => &[KeyScope::Metrics],
             Permission::Browse => &[KeyScope::Read, KeyScope::Use, KeyScope::Publish],
             Permission::Administer => &[KeyScope::Admin],
         }

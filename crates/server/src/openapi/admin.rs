@@ -5,7 +5,15 @@ use serde_json::{Map, Value, json};
 
 use super::schemas::{array, constant, object, text};
 
-const SCOPES: [&str; 6] = ["read", "use", "publish", "release", "providers", "admin"];
+const SCOPES: [&str; 7] = [
+    "read",
+    "use",
+    "publish",
+    "release",
+    "providers",
+    "metrics",
+    "admin",
+];
 const PERIODS: [&str; 3] = ["day", "month", "ever"];
 
 pub(super) fn schemas() -> Value {

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use crate::app::App;
-use crate::auth::Principal;
+use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::openapi::operation::{Operation, OperationResponse};
 use crate::route::metric_state;
@@ -46,7 +46,7 @@ async fn alive(State(app): State<App>) -> Json<Value> {
 
 /// Covers all tenants: costs, and names of skills and tools of each of them.
 async fn metrics(State(app): State<App>, principal: Principal) -> Result<Response, HttpError> {
-    principal.require_operator()?;
+    principal.require(Permission::ReadMetrics)?;
     Box::pin(metric_state::record(&app)).await;
     let kind = [(CONTENT_TYPE, "text/plain; version=0.0.4")];
     Ok((kind, app.metrics().render()).into_response())

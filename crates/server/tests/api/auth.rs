@@ -398,7 +398,7 @@ const ROUTES: [(&str, &str, &[KeyScope]); 132] = [
     ("POST", "/v1/batches", &[KeyScope::Use]),
     ("GET", "/v1/batches/batch_x", &[KeyScope::Use]),
     ("POST", "/v1/batches/batch_x/cancel", &[KeyScope::Use]),
-    ("GET", "/metrics", &[]),
+    ("GET", "/metrics", &[KeyScope::Metrics]),
     (
         "GET",
         "/openapi.json",
@@ -407,8 +407,7 @@ const ROUTES: [(&str, &str, &[KeyScope]); 132] = [
 ];
 
 /// Routes about the whole server, which no key of a tenant reaches.
-const OPERATOR_ONLY: [&str; 7] = [
-    "/metrics",
+const OPERATOR_ONLY: [&str; 6] = [
     "/v1/admin/tenants",
     "/v1/admin/providers",
     "/v1/admin/cluster",
@@ -505,6 +504,7 @@ async fn a_key_reaches_as_far_as_its_scopes() {
         KeyScope::Publish,
         KeyScope::Release,
         KeyScope::Providers,
+        KeyScope::Metrics,
         KeyScope::Admin,
     ] {
         let key = server.key("default", &[scope]).await;
@@ -516,10 +516,11 @@ async fn a_key_reaches_as_far_as_its_scopes() {
                 .send()
                 .await;
             let refused = answer.status == StatusCode::FORBIDDEN;
-            // Paths of providers are given by the operator alone.
+            // Paths of providers and metrics are given by the operator alone.
             let is_admin = scope == KeyScope::Admin
                 && !OPERATOR_ONLY.contains(&path)
-                && !enough.contains(&KeyScope::Providers);
+                && !enough.contains(&KeyScope::Providers)
+                && !enough.contains(&KeyScope::Metrics);
             let reaches = is_admin || enough.contains(&scope);
             assert_eq!(
                 refused, !reaches,
