@@ -66,11 +66,22 @@ impl Builds {
         self.keys.get(key).0.lock_owned().await
     }
 
-    /// Waits for a permit. Acquired last, so that waiting builds hold none.
+    /// The lock of this layer, if no other build of it runs.
+    pub(crate) fn try_lock_layer(&self, key: &str) -> Option<OwnedMutexGuard<()>> {
+        self.keys.get(key).0.try_lock_owned().ok()
+    }
+
+    /// Waits for a permit. Acquired after the layer's lock, so that waiting builds hold none.
     pub(crate) async fn acquire_permit(&self) -> Result<BuildPermit, Error> {
         let all = Arc::clone(&self.all).acquire_owned().await;
         let _all = all.map_err(|_| Error::LauncherGone)?;
         Ok(BuildPermit { _all })
+    }
+
+    /// A permit, if one is free.
+    pub(crate) fn try_acquire_permit(&self) -> Option<BuildPermit> {
+        let _all = Arc::clone(&self.all).try_acquire_owned().ok()?;
+        Some(BuildPermit { _all })
     }
 }
 

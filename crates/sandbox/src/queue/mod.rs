@@ -111,6 +111,16 @@ impl Queue {
         })
     }
 
+    /// A permit, if one is free for this owner.
+    pub(crate) fn try_acquire(&self, owner: &str) -> Option<RunPermit> {
+        let owner: Arc<str> = tenant_for_owner(owner).into();
+        let mut state = self.lock();
+        let is_free = state.enter(&owner);
+        let running = state.owner_load(&owner).0;
+        drop(state);
+        is_free.then(|| self.grant(owner, running))
+    }
+
     fn grant(&self, owner: Arc<str>, running: usize) -> RunPermit {
         self.running.send_modify(|count| *count += 1);
         RunPermit {

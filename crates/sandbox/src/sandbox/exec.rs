@@ -8,6 +8,7 @@ use crate::egress::Proxy;
 use crate::error::Error;
 use crate::execution::{Command, Execution, ExecutionReport};
 use crate::policy::{Network, Policy};
+use crate::queue::RunPermit;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -23,7 +24,7 @@ impl Sandbox {
         id: &str,
         execution: Execution,
     ) -> Result<ExecutionReport, Error> {
-        let ended = self.exec_with_proxy(owner, id, execution, None).await;
+        let ended = self.exec_queued(owner, id, execution).await;
         let counters = &self.inner.counters;
         match &ended {
             Ok(report) => counters.add_run(report.outcome, report.elapsed),
@@ -32,36 +33,70 @@ impl Sandbox {
         ended
     }
 
-    /// The same, with this proxy instead of the policy's.
-    pub(super) async fn exec_with_proxy(
+    async fn exec_queued(
         &self,
         owner: &str,
         id: &str,
         execution: Execution,
-        proxy: Option<Arc<Proxy>>,
     ) -> Result<ExecutionReport, Error> {
         if execution.attach_only {
             return Err(Error::WorkerLost {
                 why: "this host keeps no results".to_owned(),
             });
         }
-        let mut held = delay_refusal(self.inner.containers.acquire(owner, id).await).await?;
+        let held = self.hold(owner, id).await?;
+        let permit = self.acquire_run(owner).await?;
+        self.exec_held(held, &permit, execution, None).await
+    }
+
+    /// Runs a command with a permit that the caller has, and with this proxy instead of the
+    /// policy's.
+    pub(super) async fn exec_permitted(
+        &self,
+        permit: &RunPermit,
+        owner: &str,
+        id: &str,
+        execution: Execution,
+        proxy: Option<Arc<Proxy>>,
+    ) -> Result<ExecutionReport, Error> {
+        let held = self.hold(owner, id).await?;
+        self.exec_held(held, permit, execution, proxy).await
+    }
+
+    async fn hold(&self, owner: &str, id: &str) -> Result<ContainerGuard, Error> {
+        delay_refusal(self.inner.containers.acquire(owner, id).await).await
+    }
+
+    /// Waits for the turn of a command.
+    pub(super) async fn acquire_run(&self, owner: &str) -> Result<RunPermit, Error> {
         let queued = Instant::now();
         let permit = delay_refusal(self.inner.queue.acquire(owner).await).await?;
         self.inner.counters.add_wait(queued.elapsed());
+        Ok(permit)
+    }
+
+    async fn exec_held(
+        &self,
+        mut held: ContainerGuard,
+        permit: &RunPermit,
+        execution: Execution,
+        proxy: Option<Arc<Proxy>>,
+    ) -> Result<ExecutionReport, Error> {
         let meta = &held.meta;
         let proxy = match proxy {
             Some(proxy) => Some(proxy),
-            None => self.inner.proxy(owner, &meta.policy.network, &execution)?,
+            None => self
+                .inner
+                .proxy(&meta.owner, &meta.policy.network, &execution)?,
         };
         let job = CommandJob {
             proxy,
             execution,
-            container_id: id.to_owned(),
+            container_id: held.id.clone(),
             limits: meta.policy.limits.clone(),
             running: permit.running(),
             host_id: meta.host_id,
-            data: format!("sessions/{id}/data"),
+            data: format!("sessions/{}/data", held.id),
             usage: meta.usage,
             mounts: meta.mounts.clone(),
         };

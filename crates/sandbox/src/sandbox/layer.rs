@@ -5,10 +5,13 @@ use crate::backend::run_blocking;
 use crate::egress::DomainRule;
 use crate::error::Error;
 use crate::execution::{Command, CommandOutcome, Execution, ExecutionReport, LimitHit};
+use crate::packages::builds::BuildPermit;
 use crate::packages::npm::NpmProject;
 use crate::packages::{self, Layer, NpmRegistry, NpmRequirements, PackageIndex, Requirements};
 use crate::policy::Policy;
+use crate::queue::RunPermit;
 use std::sync::Arc;
+use tokio::sync::OwnedMutexGuard;
 
 /// Prefix of the owner of containers in which layers are built; the requesting tenant
 /// follows. No tenant can have such a name.
@@ -22,7 +25,8 @@ const MAX_LOST_PATH_CHARS: usize = 200;
 
 impl Sandbox {
     /// The layer of these requirements, built now if it does not exist yet. Builds of one
-    /// owner wait for each other, not for those of others.
+    /// owner wait for each other and for the owner's commands, not for those of others: they
+    /// wait only for builds that run.
     ///
     /// # Errors
     /// [`Error::NoIndex`] when there is no index; [`Error::Layer`] when it cannot satisfy the
@@ -56,15 +60,42 @@ impl Sandbox {
             return Ok(layer);
         }
         let _owners_turn = builds.lock_owner(owner).await?;
-        let _layers_turn = builds.lock_layer(&layer.key).await;
-        if self.has_layer(&layer).await? {
+        let Some(turn) = self.wait_for_build(owner, &layer).await? else {
             return Ok(layer);
-        }
-        let _building = builds.acquire_permit().await?;
-        let container = BuildContainer::start(self, owner).await?;
+        };
+        let container = BuildContainer::start(self, owner, turn.run).await?;
         let built = container.build(&requirements, &layer).await;
         container.end().await?;
         built.map(|()| layer)
+    }
+
+    /// Waits until a layer can be built at once; none when it is there by then. What a build
+    /// holds that others may need is not held while the build waits in the queue of its tenant's
+    /// commands, which has no limit of time, and a place to run a command not while it waits for
+    /// other builds.
+    async fn wait_for_build(&self, owner: &str, layer: &Layer) -> Result<Option<BuildTurn>, Error> {
+        let builds = &self.inner.builds;
+        loop {
+            let layer_lock = builds.lock_layer(&layer.key).await;
+            if self.has_layer(layer).await? {
+                return Ok(None);
+            }
+            let permit = builds.acquire_permit().await?;
+            if let Some(run) = self.inner.queue.try_acquire(owner) {
+                return Ok(Some(BuildTurn::new(run, layer_lock, permit)));
+            }
+            drop((layer_lock, permit));
+            let run = self.acquire_run(owner).await?;
+            let free = builds.try_lock_layer(&layer.key);
+            let free = free.and_then(|lock| Some((lock, builds.try_acquire_permit()?)));
+            let Some((layer_lock, permit)) = free else {
+                continue;
+            };
+            if self.has_layer(layer).await? {
+                return Ok(None);
+            }
+            return Ok(Some(BuildTurn::new(run, layer_lock, permit)));
+        }
     }
 
     /// What of the requirements can be installed, and why something cannot.
@@ -97,7 +128,8 @@ impl Sandbox {
     /// Queries once which Python interpreter layers depend on. Concurrent queries of
     /// different owners do not wait for each other.
     async fn interpreter(&self, owner: &str) -> Result<String, Error> {
-        let container = BuildContainer::start(self, owner).await?;
+        let run = self.acquire_run(owner).await?;
+        let container = BuildContainer::start(self, owner, run).await?;
         let about = container
             .run(packages::about_interpreter_command(), None)
             .await;
@@ -107,10 +139,29 @@ impl Sandbox {
     }
 }
 
+/// The right to build a layer now.
+struct BuildTurn {
+    run: RunPermit,
+    _layer: OwnedMutexGuard<()>,
+    _permit: BuildPermit,
+}
+
+impl BuildTurn {
+    fn new(run: RunPermit, layer: OwnedMutexGuard<()>, permit: BuildPermit) -> Self {
+        Self {
+            run,
+            _layer: layer,
+            _permit: permit,
+        }
+    }
+}
+
 /// A container in which a layer is built. If dropped before `end`, it is removed in the
 /// background.
 struct BuildContainer {
     sandbox: Sandbox,
+    /// The permit of all of its commands, which run one after the other.
+    run: RunPermit,
     /// The requesting tenant.
     tenant: String,
     owner: String,
@@ -119,7 +170,7 @@ struct BuildContainer {
 }
 
 impl BuildContainer {
-    async fn start(sandbox: &Sandbox, tenant: &str) -> Result<Self, Error> {
+    async fn start(sandbox: &Sandbox, tenant: &str, run: RunPermit) -> Result<Self, Error> {
         let owner = format!("{BUILD_OWNER_PREFIX}{tenant}");
         let policy = Policy {
             limits: packages::build_limits(),
@@ -128,6 +179,7 @@ impl BuildContainer {
         let id = sandbox.create(&owner, policy.into()).await?;
         Ok(Self {
             sandbox: sandbox.clone(),
+            run,
             tenant: tenant.to_owned(),
             owner,
             id,
@@ -201,7 +253,7 @@ impl BuildContainer {
         let proxy = hosts.map(|hosts| egress.operator_proxy(&self.owner, hosts.to_vec()));
         let report = self
             .sandbox
-            .exec_with_proxy(&self.owner, &self.id, step, proxy)
+            .exec_permitted(&self.run, &self.owner, &self.id, step, proxy)
             .await?;
         if report.outcome != CommandOutcome::Exit(0) || report.hits.contains(&LimitHit::Data) {
             return Err(build_failure(&report));

@@ -1,10 +1,11 @@
 //! One tenant at all of its limits, and another that must be served at once and lose
 //! nothing.
 
+use crate::package_index::{IndexServer, wheel};
 use crate::support::TestSandbox;
 use prowess_sandbox::{
-    BusyScope, Command, ContainerSpec, Error, Execution, ExecutionReport, LimitHit, Sandbox,
-    SandboxSettings,
+    BusyScope, Command, ContainerSpec, Error, Execution, ExecutionReport, Layer, LimitHit,
+    Requirements, Sandbox, SandboxSettings,
 };
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -420,6 +421,72 @@ async fn a_tenant_that_fills_the_line_gives_its_last_place_to_another() {
         "mine\n"
     );
     first.await.unwrap().unwrap();
+}
+
+/// Requests the layer of one package, and returns when that many commands wait.
+async fn wait_for_layer(
+    sandbox: &Sandbox,
+    owner: &'static str,
+    package: &'static str,
+    waiting: usize,
+) -> tokio::task::JoinHandle<Result<Layer, Error>> {
+    let requirements = Requirements::parse(package).unwrap();
+    let sandbox = sandbox.clone();
+    let build = tokio::spawn({
+        let sandbox = sandbox.clone();
+        async move { sandbox.layer(owner, &requirements).await }
+    });
+    while sandbox.load().1 < waiting {
+        tokio::task::yield_now().await;
+    }
+    build
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn builds_that_wait_for_their_tenants_commands_hold_up_no_builds_of_others() {
+    let packages = ["known", "first", "second", "third"].map(|name| wheel(name, ""));
+    let index = IndexServer::serve(&packages);
+    let one = open(|settings| {
+        // Two builds at once.
+        settings.running = 4;
+        settings.commands_per_tenant = Some(1);
+        index.set_as_index(settings);
+    })
+    .await;
+    let sandbox = &one.sandbox;
+    let layer = async |owner: &str, package: &str| {
+        let requirements = Requirements::parse(package).unwrap();
+        let layer = sandbox.layer(owner, &requirements);
+        // A build takes seconds; those before it wait for commands that never end.
+        let built = tokio::time::timeout(Duration::from_secs(90), layer).await;
+        built.expect("it waits for another tenant").unwrap()
+    };
+    layer(VICTIM, "known").await;
+    let (id, other) = (
+        create(sandbox, GREEDY).await.unwrap(),
+        create(sandbox, "other").await.unwrap(),
+    );
+    let runs = [
+        start(sandbox, GREEDY, &id).await,
+        start(sandbox, "other", &other).await,
+    ];
+    let builds = [
+        wait_for_layer(sandbox, GREEDY, "first", 1).await,
+        wait_for_layer(sandbox, "other", "second", 2).await,
+    ];
+    // One that a waiting build needs as well, and one that needs only a place.
+    let first = layer(VICTIM, "first").await;
+    layer(VICTIM, "third").await;
+    assert!(builds.iter().all(|build| !build.is_finished()));
+    for run in runs {
+        run.abort();
+    }
+    let [same, second] = builds;
+    assert_eq!(same.await.unwrap().unwrap(), first);
+    second.await.unwrap().unwrap();
+    let built = index.requests();
+    let built = built.iter().filter(|path| path.starts_with("/f/first"));
+    assert_eq!(built.count(), 1, "the same layer is built once");
 }
 
 /// Whether the control group of each command that [`start`] has started is an idle one.

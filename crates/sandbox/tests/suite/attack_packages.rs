@@ -4,12 +4,10 @@
 use crate::package_index::{IndexServer, source, wheel};
 use crate::support::{OWNER, TestHost, TestSandbox, Who, everyone, stdout};
 use prowess_sandbox::{
-    Command, ContainerSpec, Error, Execution, PackageIndex, Requirements, SkillFile, SkillFiles,
+    Command, ContainerSpec, Error, Execution, Requirements, SkillFile, SkillFiles,
 };
 use serde_json::{Value, json};
 use std::fs;
-use std::io;
-use std::net::{IpAddr, SocketAddr};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -244,36 +242,11 @@ fn a_link_among_the_servers_own_folders_is_not_followed_into_a_sandbox() {
 
 /// A sandbox in this process that builds from an index.
 async fn open(index: &IndexServer) -> TestSandbox {
-    let address = index.address;
-    TestSandbox::open(move |settings| {
+    TestSandbox::open(|settings| {
         settings.running = 8;
-        settings.dial = Arc::new(OneAddress(address));
-        settings.packages = Some(PackageIndex {
-            url: "http://index.test/simple/".into(),
-            hosts: vec!["index.test".parse().unwrap()],
-            allow_source: false,
-        });
+        index.set_as_index(settings);
     })
     .await
-}
-
-#[derive(Debug)]
-struct OneAddress(SocketAddr);
-
-impl prowess_sandbox::Dial for OneAddress {
-    fn resolve<'a>(
-        &'a self,
-        _: &'a str,
-    ) -> prowess_sandbox::egress::BoxFuture<'a, io::Result<Vec<IpAddr>>> {
-        Box::pin(async { Ok(vec![self.0.ip()]) })
-    }
-
-    fn connect(
-        &self,
-        _: SocketAddr,
-    ) -> prowess_sandbox::egress::BoxFuture<'_, io::Result<tokio::net::TcpStream>> {
-        Box::pin(tokio::net::TcpStream::connect(self.0))
-    }
 }
 
 fn parse_requirements(text: &str) -> Requirements {

@@ -1,10 +1,12 @@
 //! A package index on loopback: packages that a test describes, built by the host's Python,
 //! and a list of requested paths. A path can be blocked until the test releases it.
 
+use prowess_sandbox::egress::{BoxFuture, Dial};
+use prowess_sandbox::{PackageIndex, SandboxSettings};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
-use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, BufRead, BufReader, Write};
+use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
@@ -77,6 +79,20 @@ pub(crate) fn source(name: &str, attack: &str) -> Value {
     json!({ "kind": "source", "name": name, "files": { "backend.py": backend } })
 }
 
+/// Connects to the index, whatever is requested.
+#[derive(Debug)]
+struct OneAddress(SocketAddr);
+
+impl Dial for OneAddress {
+    fn resolve<'a>(&'a self, _: &'a str) -> BoxFuture<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async { Ok(vec![self.0.ip()]) })
+    }
+
+    fn connect(&self, _: SocketAddr) -> BoxFuture<'_, io::Result<tokio::net::TcpStream>> {
+        Box::pin(tokio::net::TcpStream::connect(self.0))
+    }
+}
+
 /// The index.
 pub(crate) struct IndexServer {
     pub(crate) address: SocketAddr,
@@ -118,6 +134,16 @@ impl IndexServer {
             }
         });
         Self { address, shared }
+    }
+
+    /// Makes a sandbox build layers from it.
+    pub(crate) fn set_as_index(&self, settings: &mut SandboxSettings) {
+        settings.dial = Arc::new(OneAddress(self.address));
+        settings.packages = Some(PackageIndex {
+            url: "http://index.test/simple/".into(),
+            hosts: vec!["index.test".parse().unwrap()],
+            allow_source: false,
+        });
     }
 
     /// Blocks requests for this path.
