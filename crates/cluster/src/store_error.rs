@@ -19,6 +19,10 @@ pub(crate) fn store_error(error: StoreError) -> Error {
                 message: error.to_string(),
             }
         }
+        outage if outage.is_outage() => {
+            tracing::warn!(error = %outage, "the store of containers cannot be reached");
+            Error::StoreUnreachable
+        }
         other => {
             tracing::warn!(error = %other, "the store of containers failed");
             let message = if other.is_transient() {

@@ -181,6 +181,19 @@ impl RunError {
         }
     }
 
+    /// Whether the store could not be reached: the run itself has not failed.
+    #[must_use]
+    pub fn is_store_outage(&self) -> bool {
+        match self {
+            RunError::Store(error) => error.is_outage(),
+            // The files of containers in a cluster.
+            RunError::Toolbox(ToolboxError::Sandbox(error)) => {
+                matches!(error, SandboxError::StoreUnreachable)
+            }
+            _ => false,
+        }
+    }
+
     /// When a retry may succeed, if known.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {

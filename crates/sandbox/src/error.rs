@@ -203,6 +203,9 @@ pub enum Error {
         /// Its text, without paths of that host.
         message: String,
     },
+    /// The database with the files of containers cannot be reached.
+    #[error("the files of the container cannot be reached at the moment; try again")]
+    StoreUnreachable,
     /// A request to the Docker daemon failed.
     #[error("docker: {what} failed; see the server's log")]
     Docker {
@@ -310,6 +313,7 @@ impl Error {
             Self::NoWorker { .. } => "no-worker",
             Self::WorkerLost { .. } => "worker-lost",
             Self::Remote { .. } => "remote",
+            Self::StoreUnreachable => "store-unreachable",
             Self::Docker { .. } => "docker",
             Self::Io { .. } => "io",
         }

@@ -19,6 +19,8 @@ struct ProxiedNetwork {
     target: u16,
     is_lost: Mutex<bool>,
     changed: Condvar,
+    /// What a client sends when all connections are to be cut, once.
+    cut_at: Mutex<Option<String>>,
     /// Both sides of all connections, to cut them; ended ones are dropped at the next accept.
     connections: Mutex<Vec<(TcpStream, TcpStream)>>,
 }
@@ -32,6 +34,7 @@ impl TcpProxy {
             target,
             is_lost: Mutex::new(false),
             changed: Condvar::new(),
+            cut_at: Mutex::default(),
             connections: Mutex::default(),
         });
         let shared = Arc::clone(&network);
@@ -62,11 +65,18 @@ impl TcpProxy {
 
     /// Closes all connections. New ones can be made.
     pub fn cut(&self) {
-        let mut connections = self.network.connections.lock().unwrap();
-        for (client, server) in connections.drain(..) {
-            let _ = client.shutdown(Shutdown::Both);
-            let _ = server.shutdown(Shutdown::Both);
-        }
+        self.network.cut();
+    }
+
+    /// Closes all connections, once, when a client sends this text, which does not arrive. New
+    /// ones can be made.
+    pub fn cut_at(&self, text: &str) {
+        *self.network.cut_at.lock().unwrap() = Some(text.to_owned());
+    }
+
+    /// Whether the text of [`cut_at`](Self::cut_at) was not sent yet.
+    pub fn is_to_be_cut(&self) -> bool {
+        self.network.cut_at.lock().unwrap().is_some()
     }
 }
 
@@ -88,16 +98,35 @@ impl ProxiedNetwork {
             connections.push((client, server));
         }
         let network = Arc::clone(&self);
-        std::thread::spawn(move || network.carry(client_copy, &server));
-        self.carry(server_copy, &client);
+        std::thread::spawn(move || network.carry(client_copy, &server, true));
+        self.carry(server_copy, &client, false);
+    }
+
+    fn cut(&self) {
+        let mut connections = self.connections.lock().unwrap();
+        for (client, server) in connections.drain(..) {
+            let _ = client.shutdown(Shutdown::Both);
+            let _ = server.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Whether a client has sent the text at which all connections are to be cut.
+    fn is_cut_at(&self, sent: &[u8]) -> bool {
+        let mut text = self.cut_at.lock().unwrap();
+        let is_text = |text: &mut String| contains_text(sent, text.as_bytes());
+        text.take_if(is_text).is_some()
     }
 
     /// Carries one direction until its end, which arrives like data.
-    fn carry(&self, mut from: TcpStream, mut to: &TcpStream) {
+    fn carry(&self, mut from: TcpStream, mut to: &TcpStream, is_client: bool) {
         let mut buffer = vec![0; 64 << 10];
         loop {
             let read = from.read(&mut buffer).unwrap_or(0);
             self.wait_for_network();
+            if is_client && self.is_cut_at(&buffer[..read]) {
+                self.cut();
+                return;
+            }
             if read == 0 || to.write_all(&buffer[..read]).is_err() {
                 let _ = to.shutdown(Shutdown::Write);
                 let _ = from.shutdown(Shutdown::Read);
@@ -110,4 +139,8 @@ impl ProxiedNetwork {
         let lost = self.is_lost.lock().unwrap();
         drop(self.changed.wait_while(lost, |lost| *lost).unwrap());
     }
+}
+
+fn contains_text(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|window| window == text)
 }

@@ -2,6 +2,8 @@
 
 use prowess_store::Error as StoreError;
 
+use crate::error::RunError;
+
 /// Bytes of all events of a run.
 pub(super) const MAX_LOG_BYTES: u64 = 64 << 20;
 
@@ -24,4 +26,8 @@ pub enum JournalStop {
     /// run out.
     #[error("the journal cannot be written: {0}")]
     Store(#[from] StoreError),
+    /// The store could not be reached for something that the run needs beside its journal. The
+    /// run is resumed when its lease has run out.
+    #[error("the store cannot be reached: {0}")]
+    Outage(Box<RunError>),
 }

@@ -3,7 +3,8 @@
 //! mounted when the run is prepared.
 
 use prowess_sandbox::{
-    ContainerSetup, ContainerSpec, Layer, Requirements, SharedSandboxes, SkillFiles,
+    ContainerSetup, ContainerSpec, Error as SandboxError, Layer, Requirements, SharedSandboxes,
+    SkillFiles,
 };
 use prowess_store::RunLease;
 use prowess_toolbox::skill_folder;
@@ -34,7 +35,13 @@ impl RecordedContainer<'_> {
     ) -> Result<(ContainerState, bool), RunError> {
         let sandbox = self.engine.sandbox_handle().sandbox().await?;
         let owner = lease.tenant.as_str();
-        let has_expired = sandbox.expiry(owner, id).await.is_err();
+        let has_expired = match sandbox.expiry(owner, id).await {
+            Ok(_) => false,
+            Err(error @ SandboxError::StoreUnreachable) => {
+                return Err(RunError::Toolbox(error.into()));
+            }
+            Err(_) => true,
+        };
         let spec = ContainerSpec {
             policy: self.setup.policy.clone(),
             layer: match has_expired {

@@ -140,10 +140,7 @@ impl KeptRun {
         let prepared = self.prepare(&engine, request, usage, &output, writes_record);
         let mut run_loop = match prepared.await {
             Ok(run_loop) => run_loop,
-            Err(RunStop::Failed(error)) => {
-                return KeptEnd::Failed(Box::new(error.to_api_error()));
-            }
-            Err(RunStop::Journal(stop)) => return stop.into(),
+            Err(stop) => return stop.into(),
         };
         let end = match run_loop.run_turns().await {
             Ok(end) => {
@@ -157,12 +154,12 @@ impl KeptRun {
                     Err(error) => KeptEnd::Failed(Box::new(error)),
                 }
             }
-            Err(RunStop::Failed(error)) => {
+            Err(RunStop::Failed(error)) if !error.is_store_outage() => {
                 let api_error = error.to_api_error();
                 run_loop.fail(error).await;
                 KeptEnd::Failed(Box::new(api_error))
             }
-            Err(RunStop::Journal(stop)) => stop.into(),
+            Err(stop) => stop.into(),
         };
         let is_over = !matches!(end, KeptEnd::GivenUp(_));
         writes_record.store(is_over, Ordering::Relaxed);
@@ -260,6 +257,25 @@ async fn hold_existing(
     Ok(Some(opened.await?))
 }
 
+impl From<RunStop> for KeptEnd {
+    fn from(stop: RunStop) -> Self {
+        match stop {
+            RunStop::Failed(error) => error.into(),
+            RunStop::Journal(stop) => stop.into(),
+        }
+    }
+}
+
+/// A run that cannot reach the store has not failed: it is resumed.
+impl From<RunError> for KeptEnd {
+    fn from(error: RunError) -> Self {
+        match error.is_store_outage() {
+            true => KeptEnd::GivenUp(JournalStop::Outage(Box::new(error))),
+            false => KeptEnd::Failed(Box::new(error.to_api_error())),
+        }
+    }
+}
+
 impl From<JournalStop> for KeptEnd {
     fn from(stop: JournalStop) -> Self {
         match stop {
@@ -270,7 +286,9 @@ impl From<JournalStop> for KeptEnd {
                     ..ApiError::new(prowess_wire::neutral::ErrorKind::Conflict, stop.to_string())
                 }))
             }
-            stop @ (JournalStop::Lost | JournalStop::Store(_)) => KeptEnd::GivenUp(stop),
+            stop @ (JournalStop::Lost | JournalStop::Store(_) | JournalStop::Outage(_)) => {
+                KeptEnd::GivenUp(stop)
+            }
         }
     }
 }

@@ -132,7 +132,13 @@ impl RunTask {
                 let meter = Arc::new(RunMeter::new(meter, &self.run, route.targets().to_vec()));
                 (self.run_kept(kept, route, &meter).await, Some(meter))
             }
-            Err(error) => (KeptEnd::Failed(Box::new(error)), None),
+            Err(end) => {
+                // Another server counts the request.
+                if let (KeptEnd::GivenUp(_), Some(mut meter)) = (&end, meter) {
+                    meter.disable();
+                }
+                (end, None)
+            }
         };
         let (state, outcome) = match end {
             KeptEnd::Completed { response, state } => (state, self.respond(*response).await),
@@ -184,19 +190,20 @@ impl RunTask {
     }
 
     /// Finds the key and the route, which may have changed since the request.
-    async fn prepare(&mut self, key: Option<String>) -> Result<Route, ApiError> {
+    async fn prepare(&mut self, key: Option<String>) -> Result<Route, KeptEnd> {
         if let Some(id) = key {
             let found = find_stored_key(&self.app, &self.tenant, &id).await;
-            self.key = found.map_err(|error| RunError::from(error).to_api_error())?;
-            require_active(self.key.clone())?;
+            self.key = found.map_err(|error| KeptEnd::from(RunError::from(error)))?;
+            require_active(self.key.clone()).map_err(failed)?;
         }
         if let Some(key) = &self.key
             && !key.limits.allows_model(&self.request.model)
         {
-            return Err(*RequestRefusal::model_not_allowed(key, &self.request.model).error);
+            let refusal = RequestRefusal::model_not_allowed(key, &self.request.model);
+            return Err(KeptEnd::Failed(refusal.error));
         }
         resolve_route(&self.app, &self.request.model)
-            .map_err(|error| prowess_provider::CallError::from(error).to_api_error())
+            .map_err(|error| failed(prowess_provider::CallError::from(error).to_api_error()))
     }
 
     /// The meter of a run whose request was counted before. What it will use is reserved as
@@ -288,4 +295,8 @@ impl RunTask {
             Vec::new()
         })
     }
+}
+
+fn failed(error: ApiError) -> KeptEnd {
+    KeptEnd::Failed(Box::new(error))
 }

@@ -27,6 +27,16 @@ const SQLITE_FULL: i32 = 13;
 const POSTGRES_DISK_FULL: &str = "53100";
 const POSTGRES_IO_ERROR: &str = "58030";
 
+/// PostgreSQL's codes, or the beginnings of them, of failures that pass.
+const POSTGRES_OUTAGES: [&str; 6] = [
+    "08",    // the connection, also of a connection pooler
+    "57P",   // the server stops, starts, or ends the connection
+    "53300", // too many connections
+    "25006", // a server that is read-only until it is the primary one
+    "40001", // a conflict of transactions
+    "40P01", // a deadlock
+];
+
 /// State of the SQLite connections that their driver does not track.
 ///
 /// After some failures (no space, an I/O error, no memory) SQLite rolls back a
@@ -95,6 +105,41 @@ pub(super) fn is_suspect(error: &sqlx::Error) -> bool {
 /// Whether another connection has a lock that this one did not wait for long enough.
 pub(super) fn is_busy(error: &sqlx::Error) -> bool {
     sqlite_code(error) == Some(SQLITE_BUSY)
+}
+
+impl Error {
+    /// Whether the database could not be reached, broke the connection off, or was busy: nothing
+    /// is wrong with the call itself, and it succeeds when the database is back.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Error::Database(error) => is_outage(error),
+            Error::Busy => true,
+            _ => false,
+        }
+    }
+}
+
+fn is_outage(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(cause) => {
+            let is_sqlite = cause
+                .try_downcast_ref::<sqlx::sqlite::SqliteError>()
+                .is_some();
+            match cause.code().as_deref() {
+                Some(_) if is_sqlite => is_busy(error),
+                Some(code) => POSTGRES_OUTAGES.iter().any(|start| code.starts_with(start)),
+                None => false,
+            }
+        }
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed
+        | sqlx::Error::BeginFailed => true,
+        _ => false,
+    }
 }
 
 /// A driver's failure as returned to callers, by its own error code.

@@ -6,6 +6,8 @@ use prowess_provider::config::{ProviderConfig, ProviderKind, ProvidersConfig, Sc
 use prowess_provider::{ClientCredentials, Providers};
 use prowess_sandbox::{SharedSandboxes, Snapshot, SnapshotEntry};
 use prowess_store::{BeginOutcome, NewJournalRun, Store, StoreConfig, TenantId};
+use prowess_testkit::postgres::PostgresServer;
+use prowess_testkit::tcp_proxy::TcpProxy;
 use prowess_wire::{ClientDialect, read_request};
 use serde_json::json;
 use tempfile::TempDir;
@@ -50,10 +52,17 @@ struct Bed {
 
 impl Bed {
     async fn new(place: CommandPlace) -> Self {
+        Bed::on(place, None).await
+    }
+
+    /// On this database, or on one of its own.
+    async fn on(place: CommandPlace, database: Option<String>) -> Self {
         let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
-        let store = Store::open(&StoreConfig::local(folders[0].path()))
-            .await
-            .unwrap();
+        let mut config = StoreConfig::local(folders[0].path());
+        if let Some(database) = database {
+            config.database = database;
+        }
+        let store = Store::open(&config).await.unwrap();
         let (sandbox, cluster) = place.open(&store, folders[1].path(), |_| {}).await;
         let sandbox = RecordingSandboxes::new(sandbox);
         let script = ProviderKind::new(ScriptedOptions::Text(SCRIPT.to_owned()));
@@ -191,6 +200,7 @@ on_one_host_and_over_a_cluster! {
     a_command_that_is_not_repeated_has_the_result_that_its_worker_keeps,
     commands_of_a_run_that_is_not_kept_have_no_id,
     a_kept_run_commits_the_changes_of_its_commands_itself,
+    a_run_whose_connections_to_the_database_break_is_resumed,
 }
 
 async fn commands_that_are_made_again_have_the_ids_of_the_first_attempt(place: CommandPlace) {
@@ -335,4 +345,44 @@ async fn a_kept_run_commits_the_changes_of_its_commands_itself(place: CommandPla
         _ => None,
     });
     assert_eq!(last, Some(stored.as_str()));
+}
+
+async fn a_run_whose_connections_to_the_database_break_is_resumed(place: CommandPlace) {
+    let server = PostgresServer::start_durable();
+    let port = server.port().unwrap();
+    let proxy = TcpProxy::start(port);
+    let (from, to) = (format!(":{port}/"), format!(":{}/", proxy.port()));
+    let bed = Bed::on(place, Some(server.database().replace(&from, &to))).await;
+    let mut lease = bed.begin().await;
+    let mut kept = bed.engine.begin_kept(lease.clone(), Instant::now());
+    // When the files of the container are read for the first step with it; then again, in a
+    // cluster by the sandbox itself.
+    let files = "LEFT JOIN container_files";
+    let again = match place {
+        CommandPlace::OneHost => files,
+        CommandPlace::Cluster => "SELECT s.id, s.generation, s.files_digest",
+    };
+    for text in [files, again] {
+        proxy.cut_at(text);
+        let end = bed.run(kept).await;
+        assert!(!proxy.is_to_be_cut(), "{text}: {end:?}");
+        assert!(
+            matches!(end, KeptEnd::GivenUp(JournalStop::Outage(_))),
+            "{text}: {end:?}"
+        );
+        assert!(bed.store.release_lease(&lease).await.unwrap());
+        lease = bed.take_over().await;
+        let opened = bed.engine.open_kept(lease.clone(), Instant::now());
+        kept = opened.await.unwrap();
+    }
+    let end = bed.run(kept).await;
+    let KeptEnd::Completed { response, .. } = end else {
+        panic!("{end:?}");
+    };
+    let container = response.container.unwrap();
+    let id = container["id"].as_str().unwrap();
+    let files = bed.store.container_files(&bed.tenant, id).await;
+    let entries = files.unwrap().unwrap().entries;
+    let sizes: Vec<_> = entries.iter().map(|entry| entry.size).collect();
+    assert_eq!(sizes, [4, 8, 4]);
 }
