@@ -77,6 +77,10 @@ impl GatedUpstream {
         self.0.1.notify_all();
     }
 
+    fn close(&self) {
+        self.0.0.lock().unwrap().open = false;
+    }
+
     fn arrived(&self) -> usize {
         self.0.0.lock().unwrap().bodies.len()
     }
@@ -105,7 +109,7 @@ struct TestServer {
     address: String,
     upstream: GatedUpstream,
     key: String,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 impl Drop for TestServer {
@@ -127,13 +131,7 @@ impl TestServer {
              input_price = 3\noutput_price = 15\n"
         );
         std::fs::write(folder.path().join("prowess.toml"), config).unwrap();
-        let mut keys = prowess(folder.path());
-        let made = keys
-            .args(["keys", "create", "ci", "--json"])
-            .args(limits)
-            .output()
-            .unwrap();
-        let made: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap();
+        let key = create_key(folder.path(), limits);
         let mut child = prowess(folder.path())
             .args(["serve", "--listen", "127.0.0.1:0", "--log", "error"])
             .stdin(Stdio::null())
@@ -150,22 +148,22 @@ impl TestServer {
             child,
             address: address.take().unwrap(),
             upstream,
-            key: made
-                .get("key")
-                .and_then(|key| key.as_str())
-                .unwrap()
-                .to_owned(),
-            _folder: folder,
+            key,
+            folder,
         }
     }
 
     fn send(&self, path: &str, body: &str) -> TcpStream {
+        self.send_with(&self.key, &format!("POST {path}"), "", body)
+    }
+
+    /// Sends a request with another key, or with more headers, each with its end of line.
+    fn send_with(&self, key: &str, target: &str, headers: &str, body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-api-key: {}\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
-            self.key,
+            "{target} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-api-key: {key}\r\n\
+             {headers}content-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         stream.write_all(head.as_bytes()).unwrap();
@@ -174,16 +172,42 @@ impl TestServer {
     }
 
     fn send_and_read(&self, path: &str, body: &str) -> (u16, String) {
-        let mut answer = String::new();
-        let mut stream = self.send(path, body);
-        stream.read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        (status, answer)
+        read_answer(self.send(path, body))
+    }
+
+    /// The body of an answer to a request with the server's key.
+    fn get(&self, path: &str) -> serde_json::Value {
+        let (status, text) = read_answer(self.send_with(&self.key, &format!("GET {path}"), "", ""));
+        assert_eq!(status, 200, "{text}");
+        body_of(&text)
+    }
+
+    /// Waits until what is read at a path is as expected.
+    fn wait_until(&self, path: &str, is_reached: impl Fn(&serde_json::Value) -> bool) {
+        let until = Instant::now() + TIMEOUT;
+        loop {
+            let found = self.get(path);
+            if is_reached(&found) {
+                return;
+            }
+            assert!(Instant::now() < until, "{found}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn wait_until_arrived(&self, count: usize) {
+        let until = Instant::now() + TIMEOUT;
+        while self.upstream.arrived() < count {
+            assert!(Instant::now() < until, "{}", self.upstream.arrived());
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Many ask at once, before any is answered; gives the statuses.
     fn send_many(&self, path: &str, body: &str) -> Vec<u16> {
         let (sender, statuses) = mpsc::channel();
+        let before = self.upstream.arrived();
+        let arrived = || self.upstream.arrived() - before;
         std::thread::scope(|scope| {
             for _ in 0..MANY_REQUESTS {
                 let sender = sender.clone();
@@ -193,7 +217,7 @@ impl TestServer {
             let mut all = Vec::new();
             let until = Instant::now() + TIMEOUT;
             // All are either refused or with the upstream.
-            while all.len() + self.upstream.arrived() < MANY_REQUESTS && Instant::now() < until {
+            while all.len() + arrived() < MANY_REQUESTS && Instant::now() < until {
                 all.extend(statuses.recv_timeout(Duration::from_millis(20)));
             }
             self.upstream.open();
@@ -210,6 +234,27 @@ fn prowess(folder: &Path) -> Command {
         .current_dir(folder)
         .env("PROWESS_DATA_DIR", folder);
     command
+}
+
+/// Creates a key of these limits.
+fn create_key(folder: &Path, limits: &[&str]) -> String {
+    let mut keys = prowess(folder);
+    let made = keys.args(["keys", "create", "ci", "--json"]).args(limits);
+    let made: serde_json::Value = serde_json::from_slice(&made.output().unwrap().stdout).unwrap();
+    made["key"].as_str().unwrap().to_owned()
+}
+
+/// The status of an answer, and all of it.
+fn read_answer(mut stream: TcpStream) -> (u16, String) {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, answer)
+}
+
+fn body_of(answer: &str) -> serde_json::Value {
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str(body).unwrap()
 }
 
 fn count(statuses: &[u16], status: u16) -> usize {
@@ -236,6 +281,105 @@ fn a_budget_holds_for_requests_that_are_streamed_and_translated() {
     let statuses = served.send_many("/v1/messages", &body);
     assert_eq!(count(&statuses, 200), 2, "{statuses:?}");
     assert_eq!(served.upstream.arrived(), 2);
+}
+
+/// Kept runs that a server runs at once for a tenant.
+const PLACES: usize = 16;
+
+#[test]
+fn a_budget_for_two_requests_pays_for_two_of_thirty_that_wait_in_the_queue() {
+    let served = TestServer::start(&["--budget", "0.00048"]);
+    let path = "POST /v1/chat/completions";
+    let background = "prowess-keep: background\r\n";
+    let other = create_key(served.folder.path(), &[]);
+    for _ in 0..PLACES {
+        let (status, text) = read_answer(served.send_with(&other, path, background, CHAT));
+        assert_eq!(status, 202, "{text}");
+    }
+    served.wait_until_arrived(PLACES);
+    let queued = (0..MANY_REQUESTS / 2).map(|_| {
+        let answer = read_answer(served.send_with(&served.key, path, background, CHAT)).1;
+        body_of(&answer)["id"].as_str().unwrap().to_owned()
+    });
+    let queued: Vec<String> = queued.collect();
+    // Those whose clients wait for them are queued as well.
+    let kept = "prowess-keep: true\r\n";
+    let waiting = (queued.len() + 1..=MANY_REQUESTS).map(|number| {
+        let sent = served.send_with(&served.key, path, kept, CHAT);
+        // Until it is queued, it reserves a part of the budget.
+        served.wait_until("/v1/runs?limit=100", |runs| {
+            runs["data"].as_array().unwrap().len() == PLACES + number
+        });
+        sent
+    });
+    let waiting: Vec<TcpStream> = waiting.collect();
+    served.upstream.open();
+    let answers: Vec<(u16, String)> = waiting.into_iter().map(read_answer).collect();
+    for (status, text) in &answers {
+        assert!(
+            *status == 200 || (*status == 429 && text.contains("insufficient_quota")),
+            "{text}"
+        );
+    }
+    for run in &queued {
+        served.wait_until(&format!("/v1/runs/{run}"), |run| !run["ended_at"].is_null());
+    }
+    let completed = |run: &String| served.get(&format!("/v1/runs/{run}"))["status"] == "completed";
+    let paid = queued.iter().filter(|run| completed(run)).count();
+    let paid = paid + answers.iter().filter(|(status, _)| *status == 200).count();
+    assert_eq!(paid, 2);
+    assert_eq!(served.upstream.arrived(), PLACES + 2);
+}
+
+#[test]
+fn a_budget_for_two_requests_pays_for_two_of_a_batch() {
+    let served = TestServer::start(&["--budget", "0.00048"]);
+    let requests = (0..MANY_REQUESTS)
+        .map(|number| format!("{{\"custom_id\":\"r{number}\",\"params\":{CHAT}}}"));
+    let requests: Vec<String> = requests.collect();
+    let batch = format!("{{\"requests\":[{}]}}", requests.join(","));
+    let (status, text) = served.send_and_read("/v1/messages/batches", &batch);
+    assert_eq!(status, 200, "{text}");
+    let path = "/v1/messages/batches/".to_owned() + body_of(&text)["id"].as_str().unwrap();
+    // Several have become runs before any is answered.
+    served.wait_until("/v1/runs?limit=100", |runs| {
+        runs["data"].as_array().unwrap().len() > 2
+    });
+    served.wait_until_arrived(2);
+    served.upstream.open();
+    served.wait_until(&path, |batch| batch["processing_status"] == "ended");
+    let counts = &served.get(&path)["request_counts"];
+    assert_eq!(
+        (&counts["succeeded"], &counts["errored"]),
+        (&2.into(), &(MANY_REQUESTS - 2).into())
+    );
+    assert_eq!(served.upstream.arrived(), 2);
+}
+
+#[test]
+fn what_is_stored_of_a_conversation_counts_by_the_limits() {
+    for limit in [["--budget", "0.5"], ["--tpm", "150000"]] {
+        // Each request counts once by the rate.
+        let served = TestServer::start(&[limit[0], limit[1], "--rpm", "40"]);
+        served.upstream.open();
+        // A hundred thousand tokens, which cost 0.3.
+        let long = "x ".repeat(200_000);
+        let body = format!(r#"{{"model":"mo","max_output_tokens":10,"input":"{long}"}}"#);
+        let (status, text) = served.send_and_read("/v1/responses", &body);
+        assert_eq!(status, 200, "{text}");
+        let previous = body_of(&text)["id"].clone();
+        served.upstream.close();
+        let body = format!(
+            r#"{{"model":"mo","max_output_tokens":10,"input":"Go","previous_response_id":{previous}}}"#
+        );
+        let statuses = served.send_many("/v1/responses", &body);
+        assert_eq!(count(&statuses, 200), 1, "{limit:?} {statuses:?}");
+        assert_eq!(count(&statuses, 429), MANY_REQUESTS - 1, "{statuses:?}");
+        assert_eq!(served.upstream.arrived(), 2);
+        // Those that were refused have reserved nothing.
+        let (status, text) = served.send_and_read("/v1/responses", &body);
+        assert_eq!(status, 200, "{text}");
+    }
 }
 
 #[test]

@@ -273,6 +273,20 @@ impl RunJournal {
         Ok(())
     }
 
+    /// Puts the run back into the queue: it has no finished step, and cannot begin now. Returns
+    /// whether it is there: not if this server has lost it, or it is to be cancelled.
+    ///
+    /// # Errors
+    /// When the store cannot be written; the lease then runs out by itself.
+    pub async fn postpone(&self) -> Result<bool, StoreError> {
+        let owned = self.owned.lock().await;
+        let is_queued = self.store.postpone_run(&owned.lease).await?;
+        if is_queued {
+            self.stored.send_modify(|stored| stored.is_final = true);
+        }
+        Ok(is_queued)
+    }
+
     /// Writes nothing more of the run, which is about to be handed over.
     pub async fn stop_writing(&self) {
         self.owned.lock().await.is_handed_over = true;

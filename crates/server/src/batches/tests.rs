@@ -196,7 +196,7 @@ impl Bed {
     async fn end_runs(&self, result: impl Fn(&Value) -> Value) -> Vec<Value> {
         let claimed = self
             .store
-            .claim_runs("test", DAY, 1, 100, &[])
+            .claim_runs("test", DAY, 1, 100, &[], &[])
             .await
             .unwrap();
         let mut requests = Vec::new();

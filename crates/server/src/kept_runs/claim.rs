@@ -53,10 +53,11 @@ async fn claim(app: &App) -> Result<(), prowess_store::Error> {
         if limit == 0 {
             return Ok(());
         }
+        let delayed_keys = local.delayed_keys();
         let claimed = Instant::now();
-        let runs = app
-            .store()
-            .claim_runs(local.owner(), lease_time(), FORMAT, limit, &full_tenants)
+        let (owner, lease, store) = (local.owner(), lease_time(), app.store());
+        let runs = store
+            .claim_runs(owner, lease, FORMAT, limit, &full_tenants, &delayed_keys)
             .await?;
         if runs.is_empty() {
             return Ok(());

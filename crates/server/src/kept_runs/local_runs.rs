@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use prowess_engine::{RunJournal, StoredLog};
 use prowess_store::TenantId;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
+
+use super::delayed_keys::DelayedKeys;
 
 /// Kept runs that a server runs at once, and those of one tenant.
 const MAX_RUNS: usize = 64;
@@ -32,6 +35,7 @@ struct RunTable {
     journals: HashMap<String, Arc<RunJournal>>,
     running: usize,
     by_tenant: HashMap<TenantId, usize>,
+    delayed_keys: DelayedKeys,
     /// Whether no more runs are started, because the server stops.
     is_closed: bool,
 }
@@ -93,6 +97,21 @@ impl LocalRuns {
             MAX_RUNS.saturating_sub(table.running)
         };
         (free, full.map(|(tenant, _)| tenant.clone()).collect())
+    }
+
+    /// The keys of which only runs in progress are claimed now.
+    pub(super) fn delayed_keys(&self) -> Vec<String> {
+        self.table().delayed_keys.current(Instant::now())
+    }
+
+    /// Claims no runs of a key for some time, as the key's limits are used up for now.
+    pub(super) fn delay_key(&self, key: &str) {
+        self.table().delayed_keys.delay(key, Instant::now());
+    }
+
+    /// A run of this key was admitted.
+    pub(super) fn shorten_delay(&self, key: &str) {
+        self.table().delayed_keys.shorten(key);
     }
 
     /// How many runs there are.

@@ -7,10 +7,12 @@
 //! | `submit` | beginning a run, or finding the one that an idempotency key names |
 //! | `pending_run` | a run that is about to start |
 //! | `local_runs` | the runs that this server has, and how many it may have |
+//! | `delayed_keys` | keys whose runs are not claimed for some time |
 //! | `task` | the task of one run, to its end |
 //! | `key` | the key of a run |
 //! | `run_meter` | the meter of a run |
 //! | `claim` | taking over runs that no server has |
+//! | `claim_admission` | the limits of the key of a run that was claimed |
 //! | `release` | giving up runs when the server stops |
 //! | `outcome` | how a run ended, as stored and as its client reads it |
 //! | `run_events` | reading the events of a run as they are stored |
@@ -29,6 +31,8 @@ pub(crate) mod attach;
 pub(crate) mod batch_runs;
 pub(crate) mod cancel;
 pub(crate) mod claim;
+mod claim_admission;
+mod delayed_keys;
 mod end_webhooks;
 pub(crate) mod keep;
 mod key;

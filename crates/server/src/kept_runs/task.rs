@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use prowess_engine::{KeptEnd, KeptRun, RunError};
+use prowess_engine::{KeptEnd, KeptRun, RunError, RunJournal};
 use prowess_provider::Route;
 use prowess_store::{KeyRecord, NewWebhook, RunState, TenantId, UsageRow};
 use prowess_wire::neutral::{ApiError, Response};
 use prowess_wire::{ClientDialect, ReplyContext, write_response};
 
+use super::claim_admission::{self, RunProgress};
 use super::end_webhooks::end_webhooks;
 use super::key::{find_stored_key, require_active};
 use super::local_runs::{LocalRun, RunSlot};
@@ -19,7 +20,7 @@ use super::run_meter::RunMeter;
 use super::stored_request::StoredRequest;
 use super::written_log::abandoned_items;
 use crate::app::App;
-use crate::limits::{Estimate, RequestRefusal};
+use crate::limits::RequestRefusal;
 use crate::meter::Meter;
 use crate::route::gateway::{AnswerRecorder, resolve_route, unix_now};
 use crate::webhooks::payload::RunWebhook;
@@ -74,6 +75,10 @@ async fn run(
         slot,
     } = pending;
     let (run, tenant) = (lease.run.clone(), lease.tenant.clone());
+    let progress = match lease.next_step {
+        0 => RunProgress::Waiting,
+        _ => RunProgress::Resumed,
+    };
     let opened = match opened {
         Some(opened) => Ok(opened),
         None => {
@@ -102,6 +107,8 @@ async fn run(
         request,
         key: None,
         repeats_steps: kept.repeats_steps(),
+        progress,
+        is_cancelled,
     };
     task.run(kept, key, meter).await;
     drop::<LocalRun>(local);
@@ -117,6 +124,10 @@ struct RunTask {
     key: Option<Arc<KeyRecord>>,
     /// Whether clients were sent parts of steps that are not part of the response.
     repeats_steps: bool,
+    /// How far it had come when this server began or claimed it.
+    progress: RunProgress,
+    /// Whether it was to be cancelled then.
+    is_cancelled: bool,
 }
 
 impl RunTask {
@@ -125,12 +136,26 @@ impl RunTask {
         let prepared = self.prepare(key).await;
         let (end, meter) = match prepared {
             Ok(route) => {
-                let meter = match meter {
-                    Some(meter) => meter,
+                let (meter, admitted) = match meter {
+                    Some(meter) => (meter, Ok(())),
                     None => self.claimed_meter(&route).await,
                 };
                 let meter = Arc::new(RunMeter::new(meter, &self.run, route.targets().to_vec()));
-                (self.run_kept(kept, route, &meter).await, Some(meter))
+                let end = match admitted {
+                    Ok(()) => self.run_kept(kept, route, &meter).await,
+                    Err(refusal) => {
+                        let end = self.refuse(&journal, refusal).await;
+                        if !matches!(end, Some(KeptEnd::Failed(_))) {
+                            // Nothing was begun, and who begins it counts it.
+                            meter.give_up();
+                        }
+                        let Some(end) = end else {
+                            return;
+                        };
+                        end
+                    }
+                };
+                (end, Some(meter))
             }
             Err(end) => {
                 // Another server counts the request.
@@ -206,9 +231,8 @@ impl RunTask {
             .map_err(|error| failed(prowess_provider::CallError::from(error).to_api_error()))
     }
 
-    /// The meter of a run whose request was counted before. What it will use is reserved as
-    /// far as the key's limits have it: the run itself was admitted with its request.
-    async fn claimed_meter(&self, route: &Route) -> Meter {
+    /// The meter of a run whose request was counted before, and whether it is admitted now.
+    async fn claimed_meter(&self, route: &Route) -> (Meter, Result<(), RequestRefusal>) {
         let (client, stream) = (self.request.client(), self.request.stream);
         let model = &self.request.model;
         let mut meter = Meter::for_run(&self.app, &self.tenant, self.key.as_ref(), client, model);
@@ -217,14 +241,40 @@ impl RunTask {
         let telemetry = self.app.telemetry();
         let trace = telemetry.map(|telemetry| telemetry.resume(&self.request.headers()));
         meter.set_trace(trace);
-        if let Some(key) = &self.key {
-            let (limits, store) = (self.app.limits(), self.app.store());
-            let request = &self.request;
-            let estimate = request.with_body(|body, raw| Estimate::for_client(client, body, raw));
-            let admitted = limits.admit(store, key, route, estimate).await;
-            meter.set_reservation(admitted.unwrap_or_default());
+        let Some(key) = &self.key else {
+            return (meter, Ok(()));
+        };
+        let (app, request) = (&self.app, &self.request);
+        match claim_admission::admit(app, key, route, request, self.progress).await {
+            Ok(reservation) => {
+                meter.set_reservation(reservation);
+                (meter, Ok(()))
+            }
+            Err(refusal) => (meter, Err(refusal)),
         }
-        meter
+    }
+
+    /// The end of a run that is not admitted; none if it waits for its key's limits.
+    async fn refuse(&self, journal: &RunJournal, refusal: RequestRefusal) -> Option<KeptEnd> {
+        if self.is_cancelled {
+            return Some(KeptEnd::Cancelled);
+        }
+        if !refusal.retry {
+            return Some(KeptEnd::Failed(refusal.error));
+        }
+        match journal.postpone().await {
+            Ok(true) => {
+                tracing::debug!(run = self.run, why = %refusal.error, "a kept run has to wait");
+                None
+            }
+            // It was cancelled meanwhile, or another server has it, which the end finds out.
+            Ok(false) => Some(KeptEnd::Cancelled),
+            Err(error) => {
+                // Its lease runs out, and it is claimed again.
+                tracing::warn!(%error, run = self.run, "cannot put a run back into the queue");
+                None
+            }
+        }
     }
 
     async fn run_kept(&self, kept: KeptRun, route: Route, meter: &Arc<RunMeter>) -> KeptEnd {

@@ -7,6 +7,10 @@
 //! above the key's limit could never be sent. So at most one request at a time may exceed what
 //! its key has left.
 //!
+//! A request that waits in the queue of kept runs reserves nothing. It is admitted again when a
+//! server claims it ([`crate::kept_runs`]): then it reserves, waits longer, or fails. One that has
+//! finished steps is continued and reserves in any case.
+//!
 //! A model without a price costs a budget nothing: its requests are counted as such in the usage,
 //! and their responses say so ([`crate::route::gateway`]).
 //!
@@ -83,27 +87,52 @@ impl KeyRateLimits {
         route: &Route,
         estimate: Option<Estimate>,
     ) -> Result<Option<SpendReservation>, RequestRefusal> {
-        let limits = &key.limits;
-        if limits.budget.is_none() && limits.tokens_per_minute.is_none() {
+        if !has_amounts(key) {
             return Ok(None);
         }
-        if let Some(budget) = limits.budget {
+        if let Some(budget) = key.limits.budget {
             self.seed_spending(store, key, budget).await?;
         }
-        let to_amount = |estimate: Estimate| Amount {
-            // More than the limit is never available.
-            tokens: limits
-                .tokens_per_minute
-                .map_or(0, |rate| estimate.tokens().min(rate)),
-            nanos: limits.budget.map_or(0, |_| estimate.nanos(route)),
-        };
-        let input = estimate.map(|estimate| to_amount(estimate.input_only()));
-        let estimated = estimate.map(to_amount);
-        self.reserve(
-            key,
-            estimated.unwrap_or_default(),
-            input.unwrap_or_default(),
-        )
+        let (amount, input) = to_amounts(key, route, estimate);
+        self.reserve(key, amount, input)
+    }
+
+    /// Admits a request again that was just admitted, because more of it is known: `before` is
+    /// exchanged for what is estimated now. If it is refused, nothing is reserved for it any
+    /// more.
+    pub(crate) fn admit_again(
+        &self,
+        key: &Arc<KeyRecord>,
+        route: &Route,
+        estimate: Option<Estimate>,
+        before: Option<SpendReservation>,
+    ) -> Result<Option<SpendReservation>, RequestRefusal> {
+        if !has_amounts(key) {
+            return Ok(None);
+        }
+        let (amount, input) = to_amounts(key, route, estimate);
+        let before = before.and_then(|before| before.take());
+        self.exchange(key, before, amount, input)
+    }
+
+    /// Reserves an estimate whatever is left, for what goes on in any case.
+    pub(crate) async fn reserve_always(
+        &self,
+        store: &Store,
+        key: &Arc<KeyRecord>,
+        route: &Route,
+        estimate: Option<Estimate>,
+    ) -> Option<SpendReservation> {
+        if !has_amounts(key) {
+            return None;
+        }
+        if let Some(budget) = key.limits.budget {
+            // If it fails, the next request reads it.
+            let _ = self.seed_spending(store, key, budget).await;
+        }
+        let (amount, input) = to_amounts(key, route, estimate);
+        self.with_usage(key, |used, _| used.reserve(amount));
+        self.reservation(key, amount, input)
     }
 
     /// Admits a request that names no model, of which nothing can be estimated: what is left must
@@ -127,16 +156,38 @@ impl KeyRateLimits {
         amount: Amount,
         input: Amount,
     ) -> Result<Option<SpendReservation>, RequestRefusal> {
-        let holds = amount != Amount::default();
+        self.exchange(key, None, amount, input)
+    }
+
+    /// Releases an amount that a request has reserved, and reserves another if enough is left.
+    /// In between, no other request is admitted.
+    fn exchange(
+        &self,
+        key: &Arc<KeyRecord>,
+        before: Option<Amount>,
+        amount: Amount,
+        input: Amount,
+    ) -> Result<Option<SpendReservation>, RequestRefusal> {
         self.with_usage(key, |used, now| {
+            if let Some(before) = before {
+                used.release(before);
+            }
             used.check(key, amount, now)?;
-            used.take_tokens(amount.tokens as f64);
-            used.reserved = used.reserved.saturating_add(amount.nanos);
-            used.holders += u64::from(holds);
+            used.reserve(amount);
             Ok(())
         })?;
+        Ok(self.reservation(key, amount, input))
+    }
+
+    /// The reservation of an amount; none of nothing.
+    fn reservation(
+        &self,
+        key: &Arc<KeyRecord>,
+        amount: Amount,
+        input: Amount,
+    ) -> Option<SpendReservation> {
         let reservation = || SpendReservation::new(self.clone(), Arc::clone(key), amount, input);
-        Ok(holds.then(reservation))
+        (!amount.is_nothing()).then(reservation)
     }
 
     /// Counts a request toward its rate limit, or refuses it. A call to a model is counted
@@ -155,10 +206,9 @@ impl KeyRateLimits {
     /// Releases a reservation and records the usage.
     fn settle(&self, key: &KeyRecord, reserved: Amount, used_up: Amount) {
         self.with_usage(key, |used, _| {
-            used.take_tokens(used_up.tokens as f64 - reserved.tokens as f64);
-            used.reserved = used.reserved.saturating_sub(reserved.nanos);
+            used.release(reserved);
+            used.take_tokens(used_up.tokens as f64);
             used.spend(used_up.nanos);
-            used.holders = used.holders.saturating_sub(1);
         });
     }
 
@@ -221,6 +271,26 @@ impl KeyRateLimits {
     }
 }
 
+/// Whether a key has limits of which requests reserve amounts.
+fn has_amounts(key: &KeyRecord) -> bool {
+    key.limits.budget.is_some() || key.limits.tokens_per_minute.is_some()
+}
+
+/// What a request may use of its key's limits, and what its input alone uses.
+fn to_amounts(key: &KeyRecord, route: &Route, estimate: Option<Estimate>) -> (Amount, Amount) {
+    let limits = &key.limits;
+    let to_amount = |estimate: Estimate| Amount {
+        // More than the limit is never available.
+        tokens: limits
+            .tokens_per_minute
+            .map_or(0, |rate| estimate.tokens().min(rate)),
+        nanos: limits.budget.map_or(0, |_| estimate.nanos(route)),
+    };
+    let input = estimate.map(|estimate| to_amount(estimate.input_only()));
+    let amount = estimate.map(to_amount);
+    (amount.unwrap_or_default(), input.unwrap_or_default())
+}
+
 /// Forgets keys whose rates are full again.
 fn drop_idle(all: &mut HashMap<String, KeyUsage>, now: Instant) {
     all.retain(|_, used| used.holders > 0 || now.duration_since(used.last) < IDLE_KEY_AGE);
@@ -252,6 +322,19 @@ impl KeyUsage {
     fn take_tokens(&mut self, tokens: f64) {
         self.tokens.take(tokens);
         self.own.tokens += tokens;
+    }
+
+    fn reserve(&mut self, amount: Amount) {
+        self.take_tokens(amount.tokens as f64);
+        self.reserved = self.reserved.saturating_add(amount.nanos);
+        self.holders += u64::from(!amount.is_nothing());
+    }
+
+    /// Gives back what [`KeyUsage::reserve`] took for a request.
+    fn release(&mut self, amount: Amount) {
+        self.take_tokens(-(amount.tokens as f64));
+        self.reserved = self.reserved.saturating_sub(amount.nanos);
+        self.holders = self.holders.saturating_sub(1);
     }
 
     fn spend(&mut self, nanos: u64) {

@@ -13,6 +13,12 @@ pub(super) struct Amount {
     pub(super) nanos: u64,
 }
 
+impl Amount {
+    pub(super) fn is_nothing(self) -> bool {
+        self == Amount::default()
+    }
+}
+
 /// The reservation of a key's request. However the request ends, the unused part is released:
 /// by [`SpendReservation::settle`], or on drop.
 #[derive(Debug, Clone)]
@@ -62,6 +68,11 @@ impl SpendReservation {
     /// The request has ended and used this.
     pub(crate) fn settle(&self, tokens: u64, nanos: u64) {
         self.0.settle(Amount { tokens, nanos });
+    }
+
+    /// Ends the reservation without releasing its amount, which the caller does.
+    pub(super) fn take(&self) -> Option<Amount> {
+        self.0.lock().take()
     }
 
     /// The client left before usage was known; its input was sent anyway.

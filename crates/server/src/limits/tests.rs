@@ -86,6 +86,38 @@ fn a_run_holds_back_what_its_turns_used() {
     assert_eq!(state(&limits, &key), (950, 0, 0), "it is settled once");
 }
 
+/// Exchanges what a request has reserved, as when its stored history is known.
+fn exchange(
+    limits: &KeyRateLimits,
+    key: &Arc<KeyRecord>,
+    before: &SpendReservation,
+    nanos: u64,
+) -> Option<SpendReservation> {
+    let exchanged = limits.exchange(key, before.take(), amount(20, nanos), INPUT);
+    exchanged.ok().flatten()
+}
+
+#[test]
+fn a_request_that_grows_is_admitted_for_all_of_it_or_not_at_all() {
+    let (limits, key) = (KeyRateLimits::default(), key());
+    let (first, second) = (
+        reserve(&limits, &key, 100).unwrap(),
+        reserve(&limits, &key, 100).unwrap(),
+    );
+    let first = exchange(&limits, &key, &first, 800).unwrap();
+    assert_eq!(state(&limits, &key), (0, 900, 2));
+    assert!(exchange(&limits, &key, &second, 300).is_none());
+    drop(second);
+    assert_eq!(state(&limits, &key), (0, 800, 1), "the refused has nothing");
+    // Alone it may use more than is left, and is counted once.
+    let first = exchange(&limits, &key, &first, 5_000).unwrap();
+    assert_eq!(state(&limits, &key), (0, 5_000, 1));
+    first.settle(1, 400);
+    assert_eq!(state(&limits, &key), (400, 0, 0));
+    let used = limits.with_usage(&key, |used, _| used.own.tokens);
+    assert_eq!(used, 1.0);
+}
+
 #[test]
 fn however_a_request_ends_nothing_stays_reserved() {
     let (limits, key) = (KeyRateLimits::default(), key());

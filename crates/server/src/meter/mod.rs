@@ -216,6 +216,11 @@ impl Meter {
         self.0.reservation = reservation;
     }
 
+    /// Takes what the key's limits reserve for it, to be replaced before anything is used.
+    pub(crate) fn take_reservation(&mut self) -> Option<SpendReservation> {
+        self.0.reservation.take()
+    }
+
     /// A handle that reports the usage of a run after each turn: the response has it only at
     /// its end, which may never come.
     pub(crate) fn usage_tap(&mut self) -> UsageTap {

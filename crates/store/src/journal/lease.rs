@@ -63,8 +63,10 @@ pub enum LeaseStatus {
 impl Store {
     /// Takes over up to `limit` kept runs that no server owns, those that have waited longest
     /// first. Runs of a newer format than `newest_format` are left to newer servers, and those
-    /// of the tenants in `except` to servers that have a place for them. Those that are taken
-    /// over are of `newest_format` from then on: their next steps are written in it.
+    /// of the tenants in `except` to servers that have a place for them. Of the keys with the ids
+    /// in `except_keys`, only runs are taken over that have finished steps or are to be
+    /// cancelled. Those that are taken over are of `newest_format` from then on: their next
+    /// steps are written in it.
     ///
     /// # Errors
     /// When the store cannot be read or written.
@@ -75,6 +77,7 @@ impl Store {
         newest_format: i64,
         limit: u32,
         except: &[TenantId],
+        except_keys: &[String],
     ) -> Result<Vec<ClaimedRun>> {
         let mut tx = self.db().begin().await?;
         let clock = tx.database().clock();
@@ -89,6 +92,16 @@ impl Store {
         } else {
             sql.push(" AND tenant NOT IN ")
                 .push_list(except.iter().map(TenantId::as_str))
+        };
+        let sql = if except_keys.is_empty() {
+            sql
+        } else {
+            sql.push(
+                " AND (next_step > 0 OR cancel_requested = 1 OR api_key IS NULL
+                  OR api_key NOT IN ",
+            )
+            .push_list(except_keys)
+            .push(")")
         };
         let sql = sql.push_bind(" ORDER BY lease_until, id LIMIT ", i64::from(limit));
         let rows = tx.fetch_all(sql.for_update_skip_locked()).await?;
@@ -150,6 +163,21 @@ impl Store {
             .push_bind("", &lease.run)
             .push_bind(" AND epoch = ", lease.epoch)
             .push(" AND state = 'running'");
+        Ok(self.db().execute(sql).await? == 1)
+    }
+
+    /// Puts a run without finished steps back at the end of the queue. Returns whether it was:
+    /// not if the lease is lost, or the run is to be cancelled.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn postpone_run(&self, lease: &RunLease) -> Result<bool> {
+        let sql =
+            Sql::new("UPDATE journal_runs SET state = 'queued', owner = NULL, lease_until = ")
+                .push(self.db().database().clock())
+                .push_bind(" WHERE id = ", &lease.run)
+                .push_bind(" AND epoch = ", lease.epoch)
+                .push(" AND next_step = 0 AND state = 'running' AND cancel_requested = 0");
         Ok(self.db().execute(sql).await? == 1)
     }
 }

@@ -41,6 +41,8 @@ enum Action {
     Renew,
     /// A server drains and gives its lease up.
     Release,
+    /// A server puts the run back into the queue.
+    Postpone,
     /// A server ends the run.
     End,
     /// A client cancels the run.
@@ -63,6 +65,7 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
         8 => any::<bool>().prop_map(|changes_files| Action::Append { changes_files }),
         2 => Just(Action::Renew),
         1 => Just(Action::Release),
+        1 => Just(Action::Postpone),
         1 => Just(Action::End),
         1 => Just(Action::Cancel),
     ];
@@ -175,6 +178,7 @@ impl<'a> Case<'a> {
             }
             Action::Renew => self.renew(turn, lease_time, &mut after).await,
             Action::Release => self.release(turn, &mut after).await,
+            Action::Postpone => self.postpone(turn, &mut after).await,
             Action::End => self.end(turn, &mut after).await,
             Action::Cancel => self.cancel(&mut after).await,
         };
@@ -213,7 +217,7 @@ impl<'a> Case<'a> {
         // has interrupted, and rows that it locks are skipped.
         let deadline = std::time::Instant::now() + Duration::from_secs(10);
         let claimed = loop {
-            let Ok(claimed) = self.store.claim_runs("server", time, 1, 10, &[]).await else {
+            let Ok(claimed) = self.store.claim_runs("server", time, 1, 10, &[], &[]).await else {
                 return true;
             };
             if claimed.len() == usize::from(claimable) {
@@ -358,6 +362,23 @@ impl<'a> Case<'a> {
         after.expired |= owns;
         match self.store.release_lease(lease).await {
             Ok(released) => assert_eq!(released, owns),
+            Err(_) => return true,
+        }
+        false
+    }
+
+    async fn postpone(&mut self, turn: &Turn, after: &mut Model) -> bool {
+        let has_progress = !self.model.steps.is_empty() || self.model.cancel_requested;
+        let expected = self.owns(turn.server) && !has_progress;
+        let Some(lease) = &self.leases[turn.server] else {
+            return false;
+        };
+        if expected {
+            after.state = RunState::Queued;
+            after.expired = true;
+        }
+        match self.store.postpone_run(lease).await {
+            Ok(postponed) => assert_eq!(postponed, expected),
             Err(_) => return true,
         }
         false

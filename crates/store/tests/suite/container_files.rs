@@ -328,7 +328,7 @@ async fn files_of_an_idle_container_are_deleted_unless_a_run_holds_it(bed: TestB
     let ago = "UPDATE sessions SET used_at = used_at - 172800000000";
     execute(&bed, ago).await;
     assert_eq!(counts().await, (0, 1, 1));
-    let two = store.claim_runs("b", LEASE, 1, 1, &[]).await.unwrap();
+    let two = store.claim_runs("b", LEASE, 1, 1, &[], &[]).await.unwrap();
     let ended = store.end_run(&two[0].lease, &result, &[]).await.unwrap();
     assert_eq!(ended, EndOutcome::Ended);
     assert_eq!(counts().await, (0, 0, 0));

@@ -295,7 +295,7 @@ async fn enqueue(store: &Store, tenant: &TenantId) -> String {
 
 /// Claims the only run that waits, and ends it.
 async fn end_kept(store: &Store, state: RunState) {
-    let mut claimed = store.claim_runs("s", LEASE, 1, 9, &[]).await.unwrap();
+    let mut claimed = store.claim_runs("s", LEASE, 1, 9, &[], &[]).await.unwrap();
     assert_eq!(claimed.len(), 1);
     let result = RunResult {
         state,

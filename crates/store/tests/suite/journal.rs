@@ -18,6 +18,8 @@ on_both_databases! {
     many_servers_claim_each_run_once,
     a_run_of_a_newer_format_is_left_alone,
     a_run_that_a_newer_server_had_is_left_alone,
+    a_postponed_run_waits_behind_the_others_and_can_be_cancelled,
+    runs_of_some_keys_can_be_left_for_later_unless_they_have_steps,
     events_are_consecutive_and_read_from_any_number,
     a_server_without_its_lease_stores_no_events,
     a_container_is_used_by_one_run_at_a_time,
@@ -134,19 +136,32 @@ async fn many_servers_claim_each_run_once(bed: TestBed) {
     }
     let servers: Vec<Store> = futures_util::future::join_all((0..4).map(|_| bed.open())).await;
     let claims = servers.iter().flat_map(|server| {
-        (0..4).map(move |_| async move { server.claim_runs("s", LEASE, 1, 3, &[]).await.unwrap() })
+        (0..4).map(
+            move |_| async move { server.claim_runs("s", LEASE, 1, 3, &[], &[]).await.unwrap() },
+        )
     });
     let claimed = futures_util::future::join_all(claims).await;
     let mut runs: Vec<_> = claimed.into_iter().flatten().collect();
     assert!(runs.iter().all(|run| run.lease.epoch == 2));
     assert!(runs.iter().all(|run| run.request == b"\0request"));
     // Locked rows are skipped, so some may be left for the next round.
-    runs.extend(store.claim_runs("s", LEASE, 1, 100, &[]).await.unwrap());
+    runs.extend(
+        store
+            .claim_runs("s", LEASE, 1, 100, &[], &[])
+            .await
+            .unwrap(),
+    );
     let mut ids: Vec<_> = runs.into_iter().map(|run| run.lease.run).collect();
     ids.sort();
     ids.dedup();
     assert_eq!(ids.len(), 20);
-    assert_eq!(store.claim_runs("s", LEASE, 1, 100, &[]).await.unwrap(), []);
+    assert_eq!(
+        store
+            .claim_runs("s", LEASE, 1, 100, &[], &[])
+            .await
+            .unwrap(),
+        []
+    );
     assert_eq!(store.count_open_runs(&bed.tenant).await.unwrap(), 20);
 }
 
@@ -157,9 +172,16 @@ async fn a_run_of_a_newer_format_is_left_alone(bed: TestBed) {
         ..new_run("run_1")
     };
     store.enqueue_run(&bed.tenant, &new).await.unwrap();
-    assert_eq!(store.claim_runs("s", LEASE, 1, 9, &[]).await.unwrap(), []);
     assert_eq!(
-        store.claim_runs("s", LEASE, 2, 9, &[]).await.unwrap().len(),
+        store.claim_runs("s", LEASE, 1, 9, &[], &[]).await.unwrap(),
+        []
+    );
+    assert_eq!(
+        store
+            .claim_runs("s", LEASE, 2, 9, &[], &[])
+            .await
+            .unwrap()
+            .len(),
         1
     );
 }
@@ -171,11 +193,78 @@ async fn a_run_that_a_newer_server_had_is_left_alone(bed: TestBed) {
         .enqueue_run(&bed.tenant, &new_run("run_1"))
         .await
         .unwrap();
-    let claimed = store.claim_runs("new", LEASE, 2, 9, &[]).await.unwrap();
+    let claimed = store
+        .claim_runs("new", LEASE, 2, 9, &[], &[])
+        .await
+        .unwrap();
     assert!(store.release_lease(&claimed[0].lease).await.unwrap());
-    assert_eq!(store.claim_runs("old", LEASE, 1, 9, &[]).await.unwrap(), []);
-    let again = store.claim_runs("new", LEASE, 2, 9, &[]).await.unwrap();
+    assert_eq!(
+        store
+            .claim_runs("old", LEASE, 1, 9, &[], &[])
+            .await
+            .unwrap(),
+        []
+    );
+    let again = store
+        .claim_runs("new", LEASE, 2, 9, &[], &[])
+        .await
+        .unwrap();
     assert_eq!(again.len(), 1);
+}
+
+async fn a_postponed_run_waits_behind_the_others_and_can_be_cancelled(bed: TestBed) {
+    let store = bed.open().await;
+    for id in ["run_1", "run_2"] {
+        store.enqueue_run(&bed.tenant, &new_run(id)).await.unwrap();
+    }
+    let claim = async || {
+        let claimed = store.claim_runs("s", LEASE, 1, 1, &[], &[]).await.unwrap();
+        claimed.into_iter().next().map(|run| run.lease).unwrap()
+    };
+    let first = claim().await;
+    assert_eq!(first.run, "run_1");
+    assert!(store.postpone_run(&first).await.unwrap());
+    assert!(!store.postpone_run(&first).await.unwrap());
+    let found = store.journal_run(&bed.tenant, "run_1").await.unwrap();
+    assert_eq!(found.state, RunState::Queued);
+    let second = claim().await;
+    assert_eq!(second.run, "run_2");
+    // Nobody has it, so nobody has to end it.
+    let cancelled = store.cancel_run(&bed.tenant, "run_1", &[]).await.unwrap();
+    assert_eq!(cancelled, CancelOutcome::Cancelled);
+    let requested = store.cancel_run(&bed.tenant, "run_2", &[]).await.unwrap();
+    assert_eq!(requested, CancelOutcome::Requested);
+    assert!(!store.postpone_run(&second).await.unwrap());
+}
+
+async fn runs_of_some_keys_can_be_left_for_later_unless_they_have_steps(bed: TestBed) {
+    let store = bed.open().await;
+    let keys = [
+        ("run_1", Some("key_1")),
+        ("run_2", Some("key_2")),
+        ("run_3", None),
+    ];
+    for (id, api_key) in keys {
+        let new = NewJournalRun {
+            api_key,
+            ..new_run(id)
+        };
+        store.enqueue_run(&bed.tenant, &new).await.unwrap();
+    }
+    let mut resumed = begin(&store, &bed.tenant).await;
+    let changes = StepChanges::default();
+    let stored = store.append_step(&mut resumed, &TURN, changes, LEASE).await;
+    assert_eq!(stored.unwrap(), AppendOutcome::Committed);
+    assert!(store.release_lease(&resumed).await.unwrap());
+    let claim = async |except: &[&str]| {
+        let except: Vec<String> = except.iter().map(|key| (*key).to_owned()).collect();
+        let claimed = store.claim_runs("s", LEASE, 1, 9, &[], &except).await;
+        let claimed = claimed.unwrap().into_iter().map(|run| run.lease.run);
+        claimed.collect::<Vec<_>>()
+    };
+    assert_eq!(claim(&["key_1", "key_2"]).await, [&resumed.run, "run_3"]);
+    assert_eq!(claim(&["key_1"]).await, ["run_2"]);
+    assert_eq!(claim(&[]).await, ["run_1"]);
 }
 
 async fn events_are_consecutive_and_read_from_any_number(bed: TestBed) {
@@ -220,7 +309,7 @@ async fn a_server_without_its_lease_stores_no_events(bed: TestBed) {
     let store = bed.open().await;
     let lease = begin(&store, &bed.tenant).await;
     assert!(store.release_lease(&lease).await.unwrap());
-    let claimed = store.claim_runs("b", LEASE, 1, 1, &[]).await.unwrap();
+    let claimed = store.claim_runs("b", LEASE, 1, 1, &[], &[]).await.unwrap();
     let chunk = NewEventChunk {
         first_seq: 0,
         last_seq: 0,
@@ -262,7 +351,7 @@ async fn a_container_is_used_by_one_run_at_a_time(bed: TestBed) {
         store.hold_container(&two, "container_1").await.unwrap(),
         busy
     );
-    let claimed = store.claim_runs("b", LEASE, 1, 9, &[]).await.unwrap();
+    let claimed = store.claim_runs("b", LEASE, 1, 9, &[], &[]).await.unwrap();
     let one = &claimed[0].lease;
     assert_eq!(
         store.hold_container(one, "container_1").await.unwrap(),

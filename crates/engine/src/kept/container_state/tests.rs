@@ -116,7 +116,11 @@ impl Bed {
     /// The server that had the run is dead: another one takes it over.
     async fn take_over(&self, lease: &RunLease) -> RunLease {
         assert!(self.store.release_lease(lease).await.unwrap());
-        let claimed = self.store.claim_runs("b", LEASE, 1, 1, &[]).await.unwrap();
+        let claimed = self
+            .store
+            .claim_runs("b", LEASE, 1, 1, &[], &[])
+            .await
+            .unwrap();
         assert_eq!(claimed[0].lease.run, lease.run);
         claimed[0].lease.clone()
     }

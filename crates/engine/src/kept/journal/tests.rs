@@ -114,6 +114,6 @@ async fn a_run_that_was_handed_over_is_free_whatever_its_server_still_does() {
     assert!(matches!(journal.flush().await, Err(JournalStop::Lost)));
     let ended = journal.end(RunState::Completed, "{}", &[]).await;
     assert!(matches!(ended, Err(JournalStop::Lost)), "{ended:?}");
-    let claimed = journal.store.claim_runs("b", LEASE, 2, 1, &[]).await;
+    let claimed = journal.store.claim_runs("b", LEASE, 2, 1, &[], &[]).await;
     assert_eq!(claimed.unwrap().len(), 1);
 }

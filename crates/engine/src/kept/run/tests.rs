@@ -104,7 +104,7 @@ impl Bed {
 
     /// Another server takes over the run of one that has died.
     async fn take_over(&self) -> RunLease {
-        let runs = self.store.claim_runs("b", LEASE, FORMAT, 1, &[]).await;
+        let runs = self.store.claim_runs("b", LEASE, FORMAT, 1, &[], &[]).await;
         runs.unwrap().remove(0).lease
     }
 

@@ -15,7 +15,7 @@ impl GatewayRequest<'_> {
         incoming: &ClientRequest<'_>,
         meter: &mut Meter,
     ) -> Result<Route, GatewayError> {
-        let (model, body, raw) = (incoming.model, incoming.body, incoming.raw);
+        let model = incoming.model;
         let key = self.principal.key();
         if let Some(key) = key {
             // Unknown models count too: each request is answered and recorded.
@@ -29,16 +29,37 @@ impl GatewayRequest<'_> {
         meter.mark_routed();
         if let Some(key) = key {
             let (limits, store) = (self.app.limits(), self.app.store());
-            // Counting tokens uses none.
-            let generates = self.endpoint.task != ModelTask::CountTokens;
-            let estimate = generates.then(|| match (&self.endpoint.path, self.endpoint.task) {
-                (_, ModelTask::Embed) => Estimate::from_embedding_request(body),
-                (Some(_), _) => Estimate::from_gemini_request(body, raw),
-                (None, _) => Estimate::from_request(body, raw),
-            });
+            let estimate = self.estimate(incoming);
             meter.set_reservation(limits.admit(store, key, &route, estimate).await?);
         }
         Ok(route)
+    }
+
+    /// Admits a request again whose body has changed, because it continues from what is stored
+    /// here. It is not counted as another request.
+    pub(super) fn admit_changed(
+        &self,
+        incoming: &ClientRequest<'_>,
+        route: &Route,
+        meter: &mut Meter,
+    ) -> Result<(), GatewayError> {
+        if let Some(key) = self.principal.key() {
+            let (limits, before) = (self.app.limits(), meter.take_reservation());
+            let estimate = self.estimate(incoming);
+            meter.set_reservation(limits.admit_again(key, route, estimate, before)?);
+        }
+        Ok(())
+    }
+
+    /// What a request may use; none for one that counts tokens, which uses none.
+    fn estimate(&self, incoming: &ClientRequest<'_>) -> Option<Estimate> {
+        let (body, raw) = (incoming.body, incoming.raw);
+        let generates = self.endpoint.task != ModelTask::CountTokens;
+        generates.then(|| match (&self.endpoint.path, self.endpoint.task) {
+            (_, ModelTask::Embed) => Estimate::from_embedding_request(body),
+            (Some(_), _) => Estimate::from_gemini_request(body, raw),
+            (None, _) => Estimate::from_request(body, raw),
+        })
     }
 }
 

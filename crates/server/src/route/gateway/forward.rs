@@ -147,6 +147,7 @@ impl GatewayRequest<'_> {
             raw: &raw,
             ..incoming
         };
+        self.admit_changed(&incoming, &route, meter)?;
         if let Some(keep) = keep {
             let kept = self.keep_run(incoming, keep, route, recorder.as_ref(), original);
             return Ok((Outcome::Kept(Box::new(Box::pin(kept).await?)), None));

@@ -139,12 +139,15 @@ impl KeptReply {
                 Attachment::new(app, tenant, run, request)
             }
             ReplyState::Queued => {
-                // The run counts the request.
+                // The run counts the request, and reserves when it is claimed: the client that
+                // waits for it must not hold back what it needs.
                 meter.disable();
+                drop(meter);
                 Attachment::open(app, &tenant, &run).await?
             }
             ReplyState::Existing => {
                 meter.record_end(200);
+                drop(meter);
                 Attachment::open(app, &tenant, &run).await?
             }
         };

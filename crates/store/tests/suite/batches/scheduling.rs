@@ -143,7 +143,7 @@ async fn a_run_that_ended_is_found_once(bed: TestBed) {
         seqs
     };
     assert_eq!(ended().await, [1]);
-    let claimed = store.claim_runs("a", DAY, 1, 10, &[]).await.unwrap();
+    let claimed = store.claim_runs("a", DAY, 1, 10, &[], &[]).await.unwrap();
     assert_eq!(ended().await, [1]);
     let result = RunResult {
         state: RunState::Completed,
