@@ -31,6 +31,12 @@ impl ContainerRecord {
     pub fn is_ours(&self) -> bool {
         self.upstream.as_deref() != Some(self.id.as_str())
     }
+
+    /// The upstream's container as it is stored: its id may contain anything, and must not keep
+    /// a step of a run from being stored.
+    pub(crate) fn stored_upstream(&self) -> Option<String> {
+        self.upstream.as_ref().map(|id| id.replace('\0', ""))
+    }
 }
 
 impl Store {
@@ -43,7 +49,7 @@ impl Store {
         let row = vec![
             container.id.as_str().into(),
             tenant.as_str().into(),
-            container.upstream.as_deref().into(),
+            container.stored_upstream().into(),
             Timestamp::now().into(),
             container.skills.to_string().into(),
         ];

@@ -37,7 +37,11 @@ impl Store {
         }
         let size: usize = turns_by_call.iter().map(|(_, turns)| turns.len()).sum();
         let until = Timestamp::now().after(time);
-        for batch in turns_by_call.chunks(BATCH_CALLS) {
+        // Ids come from models and clients. One that cannot be stored is no reason to lose the
+        // others.
+        let storable = turns_by_call.iter().filter(|(call, _)| is_storable(call));
+        let storable: Vec<(&str, &str)> = storable.copied().collect();
+        for batch in storable.chunks(BATCH_CALLS) {
             let row = |(call, turns): &(&str, &str)| {
                 vec![
                     tenant.as_str().into(),
@@ -77,6 +81,9 @@ impl Store {
 
     /// The turns stored under a tool call, unless expired.
     pub async fn hidden_turns(&self, tenant: &TenantId, call: &str) -> Result<Option<String>> {
+        if !is_storable(call) {
+            return Ok(None);
+        }
         let sql = Sql::new("SELECT turns FROM hidden_turns WHERE tenant = ")
             .push_bind("", tenant.as_str())
             .push_bind(" AND call = ", call)
@@ -95,6 +102,8 @@ impl Store {
         calls: &[&str],
     ) -> Result<Vec<(String, String)>> {
         let mut kept = Vec::new();
+        let storable = calls.iter().copied().filter(|call| is_storable(call));
+        let calls: Vec<&str> = storable.collect();
         for batch in calls.chunks(BATCH_CALLS) {
             let sql = Sql::new("SELECT call, turns FROM hidden_turns WHERE tenant = ")
                 .push_bind("", tenant.as_str())
@@ -107,6 +116,10 @@ impl Store {
         }
         Ok(kept)
     }
+}
+
+fn is_storable(call: &str) -> bool {
+    !call.contains('\0')
 }
 
 #[cfg(test)]
@@ -133,5 +146,21 @@ mod tests {
         kept.sort();
         let left: Vec<_> = kept.iter().map(|(call, _)| call.as_str()).collect();
         assert_eq!(left, ["b", "c"]);
+    }
+
+    #[tokio::test]
+    async fn a_call_whose_id_cannot_be_stored_does_not_keep_others_from_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = StoreConfig::local(folder.path());
+        let store = Store::open(&config).await.unwrap();
+        let tenant = TenantId::default_tenant();
+        let turns = [("a", "1"), ("b\0", "2"), ("c", "3")];
+        let saved = store.save_hidden_turns(&tenant, &turns, Duration::from_secs(9));
+        saved.await.unwrap();
+        let found = store
+            .hidden_turns_by_call(&tenant, &["a", "b\0", "c"])
+            .await;
+        assert_eq!(found.unwrap().len(), 2);
+        assert_eq!(store.hidden_turns(&tenant, "b\0").await.unwrap(), None);
     }
 }

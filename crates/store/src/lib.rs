@@ -178,4 +178,4 @@ pub use store::Store;
 pub use tenant::{TenantId, TenantRecord};
 pub use tenant_summary::TenantSummary;
 pub use time::Timestamp;
-pub use usage::{UsageGrouping, UsageQuery, UsageRow, UsageSum};
+pub use usage::{UsageBatch, UsageGrouping, UsageQuery, UsageRow, UsageSum};

@@ -21,10 +21,10 @@ impl Store {
         ids: &[&str],
     ) -> Result<()> {
         let now = Timestamp::now();
-        // A statement must not write a row twice.
-        let ids: Vec<&str> = BTreeSet::from_iter(ids.iter().copied())
-            .into_iter()
-            .collect();
+        // A statement must not write a row twice. An id that cannot be stored is no reason to
+        // forget the others.
+        let storable = ids.iter().copied().filter(|id| !id.contains('\0'));
+        let ids: Vec<&str> = BTreeSet::from_iter(storable).into_iter().collect();
         for batch in ids.chunks(BATCH_FILES) {
             let row = |id: &&str| {
                 vec![

@@ -4,6 +4,8 @@
 //! ever added, so any number of processes may write concurrently. What skills took of a row is
 //! written with it (`skill_costs`).
 
+#[cfg(test)]
+mod protocol_tests;
 mod sums;
 
 pub(crate) use sums::PastUsage;
@@ -181,10 +183,22 @@ pub(crate) async fn insert_usage(tx: &mut Tx, rows: &[UsageRow]) -> Result<()> {
     if rows.is_empty() {
         return Ok(());
     }
+    let first_id = id::new_id(IdPrefix::Usage, Timestamp::now())?;
+    insert_rows(tx, first_id, rows).await
+}
+
+async fn insert_rows(tx: &mut Tx, first_id: String, rows: &[UsageRow]) -> Result<()> {
     let now = Timestamp::now();
-    let values: Result<Vec<_>> = rows.iter().map(|row| row.values(now)).collect();
-    let sql = Sql::new(INSERT_USAGE).push_rows(values?);
-    tx.execute(sql).await?;
+    let mut first_id = Some(first_id);
+    let mut values = Vec::with_capacity(rows.len());
+    for row in rows {
+        let id = match first_id.take() {
+            Some(id) => id,
+            None => id::new_id(IdPrefix::Usage, now)?,
+        };
+        values.push(row.values(id, now));
+    }
+    tx.execute(Sql::new(INSERT_USAGE).push_rows(values)).await?;
     let mut costs = Vec::new();
     for row in rows {
         costs.extend(row.skills.iter().map(|cost| (&row.tenant, cost)));
@@ -192,14 +206,67 @@ pub(crate) async fn insert_usage(tx: &mut Tx, rows: &[UsageRow]) -> Result<()> {
     insert_skill_costs(tx, &costs, now).await
 }
 
+/// Rows that are written once, however often that is attempted: when a connection breaks, whether
+/// a transaction was committed is unknown.
+#[derive(Debug, Clone)]
+pub struct UsageBatch {
+    /// The id of the first row.
+    first_id: String,
+    rows: Vec<UsageRow>,
+}
+
+impl UsageBatch {
+    /// A batch of these rows; a few hundred at most.
+    ///
+    /// # Errors
+    /// When there are no random numbers for an id.
+    pub fn new(rows: Vec<UsageRow>) -> Result<Self> {
+        Ok(UsageBatch {
+            first_id: id::new_id(IdPrefix::Usage, Timestamp::now())?,
+            rows,
+        })
+    }
+
+    /// Its rows.
+    #[must_use]
+    pub fn rows(&self) -> &[UsageRow] {
+        &self.rows
+    }
+
+    async fn is_stored(&self, tx: &mut Tx) -> Result<bool> {
+        let sql = Sql::new("SELECT id FROM usage WHERE id = ").push_bind("", &self.first_id);
+        Ok(tx.fetch_optional(sql).await?.is_some())
+    }
+}
+
 impl Store {
-    /// Writes rows, all or none. Callers pass a few hundred at most.
+    /// Writes rows, all or none. Callers pass a few hundred at most. After an error they may
+    /// be written or not; see [`Store::record_usage_batch`].
     pub async fn record_usage(&self, rows: &[UsageRow]) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
         let mut tx = self.db().begin().await?;
         insert_usage(&mut tx, rows).await?;
+        tx.commit().await
+    }
+
+    /// Writes a batch, all of it or nothing. One that is stored already is not written again, so
+    /// after an error the same batch can be written again.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn record_usage_batch(&self, batch: &UsageBatch) -> Result<()> {
+        if batch.rows.is_empty() {
+            return Ok(());
+        }
+        let mut tx = self.db().begin().await?;
+        if batch.is_stored(&mut tx).await? {
+            tx.rollback().await;
+            return Ok(());
+        }
+        // If a transaction before is about to be committed, the id of the first row is refused.
+        insert_rows(&mut tx, batch.first_id.clone(), &batch.rows).await?;
         tx.commit().await
     }
 
@@ -223,10 +290,10 @@ impl Store {
 }
 
 impl UsageRow {
-    fn values(&self, now: Timestamp) -> Result<Vec<SqlValue>> {
+    fn values(&self, id: String, now: Timestamp) -> Vec<SqlValue> {
         let count = |n: u64| SqlValue::from(i64::try_from(n).unwrap_or(i64::MAX));
-        Ok(vec![
-            id::new_id(IdPrefix::Usage, now)?.into(),
+        vec![
+            id.into(),
             self.tenant.as_str().into(),
             self.key.as_deref().into(),
             // Model names come from clients and may contain anything.
@@ -246,6 +313,6 @@ impl UsageRow {
             count(self.millis),
             count(self.sandbox_millis),
             now.into(),
-        ])
+        ]
     }
 }

@@ -74,7 +74,7 @@ impl TcpProxy {
         *self.network.cut_at.lock().unwrap() = Some(text.to_owned());
     }
 
-    /// Whether the text of [`cut_at`](Self::cut_at) was not sent yet.
+    /// Whether [`cut_at`](Self::cut_at) has not happened yet.
     pub fn is_to_be_cut(&self) -> bool {
         self.network.cut_at.lock().unwrap().is_some()
     }
@@ -110,11 +110,15 @@ impl ProxiedNetwork {
         }
     }
 
-    /// Whether a client has sent the text at which all connections are to be cut.
-    fn is_cut_at(&self, sent: &[u8]) -> bool {
+    /// Cuts all connections if a client has sent the text at which that is to be done.
+    fn cut_if_sent(&self, sent: &[u8]) -> bool {
         let mut text = self.cut_at.lock().unwrap();
-        let is_text = |text: &mut String| contains_text(sent, text.as_bytes());
-        text.take_if(is_text).is_some()
+        let is_sent = |text: &mut String| contains_text(sent, text.as_bytes());
+        let is_cut = text.take_if(is_sent).is_some();
+        if is_cut {
+            self.cut();
+        }
+        is_cut
     }
 
     /// Carries one direction until its end, which arrives like data.
@@ -123,8 +127,7 @@ impl ProxiedNetwork {
         loop {
             let read = from.read(&mut buffer).unwrap_or(0);
             self.wait_for_network();
-            if is_client && self.is_cut_at(&buffer[..read]) {
-                self.cut();
+            if is_client && self.cut_if_sent(&buffer[..read]) {
                 return;
             }
             if read == 0 || to.write_all(&buffer[..read]).is_err() {

@@ -126,6 +126,20 @@ impl Bed {
         self.http.post(self.url(path)).bearer_auth(MASTER)
     }
 
+    /// A request of a key.
+    pub(crate) fn post_as(&self, key: &str, path: &str) -> reqwest::RequestBuilder {
+        let request = self.http.post(self.url(path)).bearer_auth(key);
+        request.header("content-type", "application/json")
+    }
+
+    /// Creates a key, and returns its id and the key itself.
+    pub(crate) async fn create_key(&self, new: Value) -> (String, String) {
+        let created = self.post("/v1/admin/keys").body(new.to_string());
+        let created = Bed::json(created.header("content-type", "application/json")).await;
+        let text = |field: &str| created[field].as_str().unwrap().to_owned();
+        (text("id"), text("key"))
+    }
+
     /// The request for a kept run.
     pub(crate) fn kept_request(
         &self,

@@ -1,6 +1,7 @@
 //! More tests of kept runs, each with servers and models of its own.
 
 mod auto_offer;
+mod broken_connections;
 mod expired_container;
 mod first_step;
 mod older_format;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use prowess_provider::config::Price;
 use prowess_store::{ForegroundRun, NewRun, TenantId, Timestamp, UsageRow};
@@ -115,6 +116,11 @@ impl RunLog {
     /// and writes the record then.
     pub(crate) fn write_if(&mut self, condition: Arc<AtomicBool>) {
         self.condition = Some(condition);
+    }
+
+    /// The run had been going on for this time, on another server.
+    pub(crate) fn add_earlier_time(&mut self, time: Duration) {
+        self.started_at = self.started_at.before(time);
     }
 
     pub(crate) fn set_skills(&mut self, chosen: &[RunSkill]) {

@@ -139,6 +139,7 @@ impl RunLoop {
         writes_record: Arc<AtomicBool>,
     ) {
         self.budget.add_earlier_time(earlier);
+        self.log.add_earlier_time(earlier);
         kept.start(&mut self.writer);
         self.kept = Some(kept);
         self.log.write_if(writes_record);

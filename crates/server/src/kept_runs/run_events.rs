@@ -38,6 +38,9 @@ pub(super) struct RunEvents {
     wakes: Option<RunWakes>,
     /// How long to wait for a run that this server does not have.
     poll: Duration,
+    /// Since when the store has failed. Those who follow a run drop [`next`](Self::next) to send
+    /// a ping, and call it again.
+    failing_since: Option<Instant>,
     ended: Option<JournalRun>,
 }
 
@@ -51,17 +54,17 @@ impl RunEvents {
             stored: None,
             wakes: None,
             poll: FIRST_WAIT,
+            failing_since: None,
             ended: None,
         }
     }
 
     /// The next events; none when the run has ended and all were read.
     pub(super) async fn next(&mut self) -> Result<Option<Vec<LogEvent>>, StoreError> {
-        let mut failing_since = None;
         loop {
             match self.try_next().await {
                 Err(error) if error.is_transient() => {
-                    let since = *failing_since.get_or_insert_with(Instant::now);
+                    let since = *self.failing_since.get_or_insert_with(Instant::now);
                     if since.elapsed() > MAX_OUTAGE {
                         return Err(error);
                     }
@@ -88,7 +91,9 @@ impl RunEvents {
                     Some(store.journal_run(&self.tenant, &self.run).await?)
                 }
             };
-            if let Some(events) = self.read().await? {
+            let read = self.read().await?;
+            self.failing_since = None;
+            if let Some(events) = read {
                 return Ok(Some(events));
             }
             if let Some(run) = run.filter(|run| run.state.is_terminal()) {
@@ -165,5 +170,38 @@ impl RunEvents {
     /// The run, after its last event was read.
     pub(super) fn ended(&self) -> Option<&JournalRun> {
         self.ended.as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_store::{Store, StoreConfig};
+
+    use super::*;
+    use crate::settings::ServerSettings;
+
+    /// As long as streams are silent before a ping.
+    const PING: Duration = Duration::from_secs(15);
+
+    #[tokio::test]
+    async fn a_follower_that_sends_pings_learns_of_an_outage() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = StoreConfig::local(folder.path());
+        let store = Store::open(&config).await.unwrap();
+        let app = App::new(store.clone(), ServerSettings::default());
+        store.close().await;
+        tokio::time::pause();
+        let mut events = RunEvents::new(&app, &TenantId::default_tenant(), "run_1");
+        let began = Instant::now();
+        let mut pings = 0;
+        let error = loop {
+            match tokio::time::timeout(PING, events.next()).await {
+                Err(_) => pings += 1,
+                Ok(next) => break next.unwrap_err(),
+            }
+            assert!(pings < 10, "an outage is not noticed");
+        };
+        assert!(error.is_transient(), "{error}");
+        assert!(began.elapsed() > MAX_OUTAGE && pings == 2, "{pings}");
     }
 }

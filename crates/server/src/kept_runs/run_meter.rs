@@ -17,6 +17,8 @@ pub(super) struct RunMeter {
 struct MeterState {
     meter: Meter,
     tap: Option<UsageTap>,
+    /// Whether the turn is read that a server before has made.
+    is_replayed: bool,
 }
 
 impl RunMeter {
@@ -24,7 +26,11 @@ impl RunMeter {
         meter.begin_run(run, &targets);
         RunMeter {
             targets,
-            state: Mutex::new(MeterState { meter, tap: None }),
+            state: Mutex::new(MeterState {
+                meter,
+                tap: None,
+                is_replayed: false,
+            }),
         }
     }
 
@@ -44,6 +50,7 @@ impl RunMeter {
         }
         match event {
             RunEvent::Step(RunStep::TurnStarted(turn)) => {
+                state.is_replayed = turn.called_at.is_none();
                 let meter = &mut state.meter;
                 meter.set_target(&turn.provider, &turn.model, turn.price.as_ref());
                 let mut targets = self.targets.iter();
@@ -52,11 +59,18 @@ impl RunMeter {
                 }
             }
             RunEvent::Usage(usage) => {
-                let MeterState { meter, tap } = &mut *state;
+                let MeterState {
+                    meter,
+                    tap,
+                    is_replayed,
+                } = &mut *state;
                 // The stored turns have the tokens, and count the request.
                 meter.exclude_request();
                 let tap = tap.get_or_insert_with(|| meter.usage_tap());
-                tap.record_usage(usage);
+                match is_replayed {
+                    true => tap.record_earlier_usage(usage),
+                    false => tap.record_usage(usage),
+                }
             }
             _ => {}
         }
@@ -74,6 +88,6 @@ impl RunMeter {
     /// Another server continues the run, and reports it.
     pub(super) fn give_up(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.meter.disable();
+        state.meter.give_up();
     }
 }

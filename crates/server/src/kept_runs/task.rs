@@ -210,7 +210,12 @@ impl RunTask {
                 self.app.batch_wake().notify_one();
             }
             // Whoever claims it ends it.
-            Err(why) => tracing::warn!(%why, run = self.run, "cannot end a kept run"),
+            Err(why) => {
+                tracing::warn!(%why, run = self.run, "cannot end a kept run");
+                if let Some(meter) = &meter {
+                    meter.give_up();
+                }
+            }
         }
     }
 

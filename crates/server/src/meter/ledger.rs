@@ -6,13 +6,14 @@
 //! that exceeds the limit, the row is dropped and counted: a response never waits for the
 //! database.
 
-use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
+use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use prowess_store::{SkillCost, Store, TenantId, UsageRow, add_skill_costs};
+use prowess_store::{SkillCost, Store, TenantId, UsageBatch, UsageRow, add_skill_costs};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
@@ -33,7 +34,7 @@ const OTHER_SKILLS: &str = "(other)";
 const BATCH_ROWS: usize = 500;
 /// How long rows are aggregated.
 const FLUSH_INTERVAL: Duration = Duration::from_secs(1);
-/// Attempts to write a batch before it is merged with later rows.
+/// Attempts to write a batch before those who wait for it are told that it failed.
 const MAX_ATTEMPTS: u32 = 5;
 
 const DROPPED_METRIC: &str = "prowess_usage_dropped_total";
@@ -56,6 +57,8 @@ struct PendingRows {
     has_rows: Notify,
     /// They are to be written now.
     flush_now: Notify,
+    /// Rows that could not be written yet.
+    unwritten: AtomicUsize,
 }
 
 impl UsageLedger {
@@ -92,7 +95,8 @@ impl UsageLedger {
 
     /// How many rows wait to be written.
     pub(crate) fn pending(&self) -> usize {
-        self.pending.batch().rows.len()
+        let unwritten = self.pending.unwritten.load(Ordering::Relaxed);
+        self.pending.batch().rows.len() + unwritten
     }
 
     /// Waits until all rows so far are written, or failed.
@@ -138,45 +142,75 @@ impl PendingRows {
 
     async fn next_batch(&self) -> RowBatch {
         self.has_rows.notified().await;
-        // Ends early when a batch is full or a flush is requested.
-        let _ = tokio::time::timeout(FLUSH_INTERVAL, self.flush_now.notified()).await;
+        self.wait().await;
         std::mem::take(&mut *self.batch())
+    }
+
+    /// Waits for a moment; less when a batch is full or a flush is requested.
+    async fn wait(&self) {
+        let _ = tokio::time::timeout(FLUSH_INTERVAL, self.flush_now.notified()).await;
     }
 }
 
 async fn run_writer(store: Store, pending: Arc<PendingRows>) {
+    // Not merged with later rows when they could not be written: they may have been, so they are
+    // written again as they are. Meanwhile later rows of a kind are merged, so that all rows stay
+    // bounded however long it takes.
+    let mut batches: VecDeque<UsageBatch> = VecDeque::new();
+    let mut flush_waiters = Vec::new();
     loop {
-        let batch = pending.next_batch().await;
-        for rows in batch.rows.chunks(BATCH_ROWS) {
-            if write_rows(&store, rows).await {
-                rows.iter().for_each(usage_metrics::record);
-                continue;
-            }
-            // Rows of a kind are merged, so pending rows stay bounded however long it takes.
-            for row in rows {
-                if !pending.add(row.clone()) {
-                    metrics::counter!(DROPPED_METRIC).increment(row.requests);
-                }
-            }
+        if batches.is_empty() {
+            let batch = pending.next_batch().await;
+            flush_waiters.extend(batch.flush_waiters);
+            let rows = batch.rows.chunks(BATCH_ROWS);
+            batches.extend(rows.filter_map(to_usage_batch));
+        } else {
+            pending.wait().await;
         }
-        for waiter in batch.flush_waiters {
+        while let Some(batch) = batches.front() {
+            if !write_batch(&store, batch).await {
+                // Those who wait for later rows would wait for as long.
+                flush_waiters.append(&mut pending.batch().flush_waiters);
+                break;
+            }
+            batch.rows().iter().for_each(usage_metrics::record);
+            batches.pop_front();
+        }
+        pending
+            .unwritten
+            .store(row_count(&batches), Ordering::Relaxed);
+        for waiter in flush_waiters.drain(..) {
             // The receiver may be gone.
             let _ = waiter.send(());
         }
     }
 }
 
+/// Rows to be written once; none if they can never be written.
+fn to_usage_batch(rows: &[UsageRow]) -> Option<UsageBatch> {
+    let batch = UsageBatch::new(rows.to_vec());
+    batch.inspect_err(|error| drop_rows(rows, error)).ok()
+}
+
+fn drop_rows(rows: &[UsageRow], error: &prowess_store::Error) {
+    let requests: u64 = rows.iter().map(|row| row.requests).sum();
+    metrics::counter!(DROPPED_METRIC).increment(requests);
+    tracing::error!(requests, %error, "cannot write usage rows");
+}
+
+fn row_count(batches: &VecDeque<UsageBatch>) -> usize {
+    batches.iter().map(|batch| batch.rows().len()).sum()
+}
+
 /// Writes rows. Returns false if they could not be written because the store is full or
 /// unavailable, and are to be retried later. Rows that can never be written are counted as
 /// dropped.
-async fn write_rows(store: &Store, rows: &[UsageRow]) -> bool {
+async fn write_batch(store: &Store, batch: &UsageBatch) -> bool {
     for attempt in 1..=MAX_ATTEMPTS {
-        match store.record_usage(rows).await {
+        match store.record_usage_batch(batch).await {
             Ok(()) => return true,
             Err(error) if !error.is_transient() => {
-                let requests: u64 = rows.iter().map(|row| row.requests).sum();
-                metrics::counter!(DROPPED_METRIC).increment(requests);
-                tracing::error!(requests, %error, "cannot write usage rows");
+                drop_rows(batch.rows(), &error);
                 return true;
             }
             Err(error) if attempt == MAX_ATTEMPTS => {

@@ -30,7 +30,7 @@ use crate::app::App;
 use crate::auth::Principal;
 use crate::limits::SpendReservation;
 use crate::telemetry::{RequestSpan, RequestTrace};
-use usage_tap::{SharedSpans, TappedRun, total_tokens};
+use usage_tap::{SharedSpans, TappedRun, used_since};
 
 /// Status of a response whose client left before its end.
 const CLIENT_CLOSED_STATUS: u16 = 499;
@@ -68,6 +68,8 @@ struct MeterState {
     price: Option<Price>,
     status: u16,
     usage: TokenUsage,
+    /// The part of it that servers before have used, and that the limits know.
+    earlier: TokenUsage,
     estimated: bool,
     error_code: Option<String>,
     is_disabled: bool,
@@ -123,6 +125,7 @@ impl Meter {
             price: None,
             status: CLIENT_CLOSED_STATUS,
             usage: TokenUsage::default(),
+            earlier: TokenUsage::default(),
             estimated: false,
             error_code: None,
             is_disabled: false,
@@ -238,6 +241,16 @@ impl Meter {
         self.0.is_disabled = true;
     }
 
+    /// Another server continues the run, and reports it. The key has used here what the turns
+    /// took that this one made: the other does not count them again.
+    pub(crate) fn give_up(&mut self) {
+        if let (Some(tap), Some(reservation)) = (&self.0.tap, self.0.reservation.take()) {
+            let (tokens, nanos) = tap.own_usage();
+            reservation.settle(tokens, nanos);
+        }
+        self.disable();
+    }
+
     /// Whether any usage is known.
     pub(crate) fn has_usage(&self) -> bool {
         let usage = &self.0.usage;
@@ -301,8 +314,7 @@ impl Meter {
     pub(crate) fn record_end_and_settle(&mut self, status: u16) {
         self.record_end(status);
         if self.has_usage() {
-            let cost = self.0.cost();
-            self.0.settle(cost);
+            self.0.settle();
         }
     }
 
@@ -323,10 +335,11 @@ impl Drop for Meter {
         if let Some(tap) = &state.tap {
             run = tap.take();
             state.usage.merge_max(&run.totals.tokens);
+            state.earlier.clone_from(&run.earlier);
             skill_metrics::record(&run.totals);
         }
         let cost = state.cost();
-        state.settle(cost);
+        state.settle();
         state.record_spans();
         let mut row = state.row(cost, &run.totals);
         if state.run_id.is_some() {
@@ -347,13 +360,13 @@ impl MeterState {
     }
 
     /// Exchanges the reservation for the actual usage.
-    fn settle(&mut self, cost: Option<u64>) {
+    fn settle(&mut self) {
         let Some(reservation) = self.reservation.take() else {
             return;
         };
-        match total_tokens(&self.usage) {
-            0 if self.status == CLIENT_CLOSED_STATUS => reservation.settle_abandoned(),
-            tokens => reservation.settle(tokens, cost.unwrap_or_default()),
+        match used_since(&self.earlier, &self.usage, self.price.as_ref()) {
+            (0, _) if self.status == CLIENT_CLOSED_STATUS => reservation.settle_abandoned(),
+            (tokens, nanos) => reservation.settle(tokens, nanos),
         }
     }
 

@@ -26,6 +26,8 @@ struct TapState {
 #[derive(Default)]
 pub(super) struct TappedRun {
     pub(super) totals: RunTotals,
+    /// The part of the tokens that servers before have used: the limits have it from its rows.
+    pub(super) earlier: TokenUsage,
 }
 
 impl UsageTap {
@@ -50,14 +52,26 @@ impl UsageTap {
         run.totals.skills = Arc::clone(&totals.skills);
         let sum = &run.totals.tokens;
         if let Some(reservation) = &self.0.reservation {
-            let cost = self.0.price.as_ref().map(|price| price.cost_nanos(sum));
-            reservation.raise(total_tokens(sum), cost.unwrap_or_default());
+            let (tokens, nanos) = used_since(&run.earlier, sum, self.0.price.as_ref());
+            reservation.raise(tokens, nanos);
         }
+    }
+
+    /// Records what servers before have used of a run, which this one reads again.
+    pub(crate) fn record_earlier_usage(&self, totals: &RunTotals) {
+        self.0.run().earlier.clone_from(&totals.tokens);
+        self.record_usage(totals);
     }
 
     /// Records a step of a run.
     pub(crate) fn record_step(&self, step: &RunStep) {
         record_step(step, self.0.spans.as_ref());
+    }
+
+    /// Tokens and cost of what was reported so far, without what servers before have used.
+    pub(super) fn own_usage(&self) -> (u64, u64) {
+        let run = self.0.run();
+        used_since(&run.earlier, &run.totals.tokens, self.0.price.as_ref())
     }
 
     /// What was reported so far.
@@ -112,7 +126,20 @@ impl SharedSpans {
     }
 }
 
+/// Tokens and cost of what was used after `earlier`.
+pub(super) fn used_since(
+    earlier: &TokenUsage,
+    usage: &TokenUsage,
+    price: Option<&Price>,
+) -> (u64, u64) {
+    let cost = |usage| price.map_or(0, |price| price.cost_nanos(usage));
+    (
+        total_tokens(usage).saturating_sub(total_tokens(earlier)),
+        cost(usage).saturating_sub(cost(earlier)),
+    )
+}
+
 /// All tokens, input and output.
-pub(super) fn total_tokens(usage: &TokenUsage) -> u64 {
+fn total_tokens(usage: &TokenUsage) -> u64 {
     usage.total_input().saturating_add(usage.output_tokens)
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prowess_engine::fail_point;
-use prowess_store::{Store, TenantId, WebhookDelivery};
+use prowess_store::{Store, TenantId, Timestamp, WebhookDelivery};
 use tokio::sync::{Notify, watch};
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -27,6 +27,9 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const NEVER: Duration = Duration::from_secs(3_600);
 /// Beyond the timeout of an attempt, until another server may take a webhook.
 const CLAIM_MARGIN: Duration = Duration::from_secs(5);
+/// How long a webhook is kept whose URL is not in the configuration of the servers that take it.
+/// While a configuration is changed server by server, another one may have it.
+const UNCONFIGURED_TIME: Duration = Duration::from_secs(24 * 3_600);
 /// How long attempts may take to finish on shutdown.
 const SHUTDOWN_WAIT: Duration = Duration::from_secs(2);
 
@@ -209,17 +212,36 @@ impl Deliverer {
                 self.store.postpone_webhook(&delivery.id, delay).await
             }
             SendOutcome::Failed(reason) | SendOutcome::Refused(reason) => {
-                count("given_up");
-                let (webhook, run, host) = (&delivery.id, &delivery.run, host(delivery));
-                let attempts = delivery.attempts;
-                tracing::warn!(webhook, run, host, attempts, reason, "webhook given up");
-                self.store.remove_webhook(&delivery.id).await
+                self.give_up(delivery, &reason).await
             }
+            SendOutcome::Unconfigured => match unconfigured_delay(&self.settings, age(delivery)) {
+                Some(delay) => {
+                    let (webhook, host) = (&delivery.id, host(delivery));
+                    tracing::debug!(webhook, host, "webhook left to servers that know its URL");
+                    self.store.return_webhook(&delivery.id, delay).await
+                }
+                None => {
+                    let reason = "the URL is not, or no longer, in the configuration";
+                    self.give_up(delivery, reason).await
+                }
+            },
         };
         if let Err(error) = stored {
             let webhook = &delivery.id;
             tracing::warn!(%error, webhook, "outcome of a webhook cannot be stored; it is repeated");
         }
+    }
+
+    async fn give_up(
+        &self,
+        delivery: &WebhookDelivery,
+        reason: &str,
+    ) -> Result<(), prowess_store::Error> {
+        count("given_up");
+        let (webhook, run, host) = (&delivery.id, &delivery.run, host(delivery));
+        let attempts = delivery.attempts;
+        tracing::warn!(webhook, run, host, attempts, reason, "webhook given up");
+        self.store.remove_webhook(&delivery.id).await
     }
 }
 
@@ -250,6 +272,19 @@ fn room<'a>(in_flight: impl Iterator<Item = &'a TenantId>) -> (Vec<TenantId>, u3
     (full, free.min(MAX_IN_FLIGHT_OF_TENANT - busiest))
 }
 
+/// How long ago the run of a webhook ended.
+fn age(delivery: &WebhookDelivery) -> Duration {
+    let micros = Timestamp::now().as_micros() - delivery.created_at.as_micros();
+    Duration::from_micros(u64::try_from(micros).unwrap_or_default())
+}
+
+/// The delay until a server is looked for that knows the URL of a webhook of this age: it grows
+/// with the age. None if it is given up.
+fn unconfigured_delay(settings: &WebhookSettings, age: Duration) -> Option<Duration> {
+    let delay = (age / 4).max(settings.first_retry);
+    (age < UNCONFIGURED_TIME).then(|| delay.min(settings.longest_retry))
+}
+
 /// The delay after a failed attempt: doubled each time, and up to half less by `chance`, from
 /// 0 to 1, so that receivers do not get everything at once after an outage.
 fn retry_delay(settings: &WebhookSettings, attempts: i64, chance: f64) -> Duration {
@@ -271,6 +306,15 @@ mod tests {
         let all = [0, 1, 2, 3, 10, 11, 12, 40, i64::MAX].map(|attempts| seconds(attempts, 0.0));
         assert_eq!(all, [5, 5, 10, 20, 2560, 3600, 3600, 3600, 3600]);
         assert_eq!((seconds(2, 1.0), seconds(12, 1.0)), (5, 1800));
+    }
+
+    #[test]
+    fn a_webhook_with_an_unknown_url_is_kept_for_a_day() {
+        let settings = WebhookSettings::default();
+        let delay = |age| unconfigured_delay(&settings, Duration::from_secs(age));
+        let seconds = [0, 20, 600, 86_399].map(|age| delay(age).map(|delay| delay.as_secs()));
+        assert_eq!(seconds, [Some(5), Some(5), Some(150), Some(3_600)]);
+        assert_eq!(delay(86_400), None);
     }
 
     #[test]

@@ -33,6 +33,9 @@ pub(super) enum SendOutcome {
     Failed(String),
     /// It will never succeed.
     Refused(String),
+    /// This server may not send to the URL, and has not. Others may: their configuration is
+    /// older or newer.
+    Unconfigured,
 }
 
 impl WebhookSender {
@@ -54,15 +57,11 @@ impl WebhookSender {
 
     /// Sends a webhook once.
     pub(super) async fn send(&self, delivery: &WebhookDelivery) -> SendOutcome {
-        let unconfigured = || {
-            let reason = "the URL is not, or no longer, in the configuration";
-            SendOutcome::Refused(reason.to_owned())
-        };
         let Ok(url) = Url::parse(&delivery.url) else {
-            return unconfigured();
+            return SendOutcome::Unconfigured;
         };
         let Some(secret) = self.settings.secret_for(&url, &delivery.tenant) else {
-            return unconfigured();
+            return SendOutcome::Unconfigured;
         };
         if let Err(reason) = self.settings.check_address(&url) {
             return SendOutcome::Refused(reason.to_string());
@@ -118,7 +117,7 @@ fn unix_seconds() -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use prowess_store::TenantId;
+    use prowess_store::{TenantId, Timestamp};
     use prowess_testkit::upstream::{MockResponse, MockUpstream};
 
     use super::super::settings::WebhookEndpoint;
@@ -141,6 +140,7 @@ mod tests {
             url,
             body: "{}".to_owned(),
             attempts: 1,
+            created_at: Timestamp::now(),
         };
         sender.send(&delivery).await
     }

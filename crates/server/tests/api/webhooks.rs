@@ -283,6 +283,37 @@ async fn a_receiver_that_is_gone_gets_nothing_more() {
     assert_eq!(receiver.requests().await, []);
 }
 
+/// Two servers, of which each knows the URL of one receiver, as while a configuration is changed
+/// on one server after the other.
+#[tokio::test]
+async fn a_server_that_does_not_know_a_url_leaves_the_webhook_to_another() {
+    let outbox = Outbox::new().await;
+    let (old, new) = (MockUpstream::start().await, MockUpstream::start().await);
+    for receiver in [&old, &new] {
+        receiver.respond_always(ok());
+        for _ in 0..3 {
+            outbox.end_run("acme", receiver).await;
+        }
+    }
+    let first = outbox.serve(&[&old], impatient()).await;
+    for _ in 0..3 {
+        old.next_request().await;
+    }
+    // The others were taken meanwhile, or are now, and stay.
+    let once = WebhookSettings {
+        max_attempts: 1,
+        ..impatient()
+    };
+    let second = outbox.serve(&[&new], once).await;
+    for _ in 0..3 {
+        assert!(is_signed(&new.next_request().await));
+    }
+    first.stop().await;
+    second.stop().await;
+    let due = outbox.store.take_due_webhooks(NEVER, 9, &[]).await;
+    assert_eq!(due.unwrap(), []);
+}
+
 #[tokio::test]
 async fn an_attempt_that_a_shutdown_interrupts_is_due_at_once() {
     let outbox = Outbox::new().await;

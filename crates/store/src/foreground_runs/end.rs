@@ -27,12 +27,16 @@ impl Store {
     /// replaced, and only the usage since then is added.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// When the store cannot be written. Whether the runs were ended is then unknown; the same
+    /// runs may be ended again.
     pub async fn end_foreground_runs(&self, ended: &[EndedForegroundRun]) -> Result<()> {
         let mut tx = self.db().begin().await?;
         let mut usage = Vec::new();
         for run in ended {
             let had_row = delete_row(&mut tx, &run.record.id).await?;
+            if !had_row && was_ended(&mut tx, &run.record.id).await? {
+                continue;
+            }
             usage.extend(match (&run.usage, &run.stored_usage) {
                 (Some(used), Some(stored)) if !had_row => subtract(used, stored),
                 (used, _) => used.clone(),
@@ -53,6 +57,14 @@ impl Store {
 async fn delete_row(tx: &mut Tx, id: &str) -> Result<bool> {
     let sql = Sql::new("DELETE FROM foreground_runs WHERE id = ").push_bind("", id);
     Ok(tx.execute(sql).await? == 1)
+}
+
+/// Whether the run was ended before, by a transaction that seemed to fail. One that another
+/// server has ended is recorded as interrupted.
+async fn was_ended(tx: &mut Tx, id: &str) -> Result<bool> {
+    let sql = Sql::new("SELECT id FROM runs WHERE id = ").push_bind("", id);
+    let sql = sql.push(" AND status <> 'interrupted'");
+    Ok(tx.fetch_optional(sql).await?.is_some())
 }
 
 /// What was used after `stored`, if anything.

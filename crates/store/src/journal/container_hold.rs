@@ -161,7 +161,7 @@ pub(super) async fn insert_held_container(
     let row = vec![
         new.id.as_str().into(),
         lease.tenant.as_str().into(),
-        new.upstream.as_deref().into(),
+        new.stored_upstream().into(),
         Timestamp::now().into(),
         new.skills.to_string().into(),
         lease.run.as_str().into(),

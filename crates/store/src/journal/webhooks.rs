@@ -36,6 +36,8 @@ pub struct WebhookDelivery {
     pub body: String,
     /// How often it was attempted, this time included.
     pub attempts: i64,
+    /// When its run ended.
+    pub created_at: Timestamp,
 }
 
 impl Store {
@@ -70,7 +72,7 @@ impl Store {
             .push_bind(" + ", micros(retry))
             .push(" WHERE id IN ")
             .push_list(&ids)
-            .push(" RETURNING id, run, tenant, url, body, attempts");
+            .push(" RETURNING id, run, tenant, url, body, attempts, created_at");
         let rows = tx.fetch_all(sql).await?;
         let due = rows.iter().map(WebhookDelivery::from_row);
         let due = due.collect::<Result<Vec<_>>>()?;
@@ -92,8 +94,23 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub async fn postpone_webhook(&self, id: &str, delay: Duration) -> Result<()> {
+        let sql = Sql::new("UPDATE webhook_deliveries SET due_at = ");
+        self.set_due(sql, id, delay).await
+    }
+
+    /// Makes a webhook that was taken, and not attempted, due again after `delay`.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn return_webhook(&self, id: &str, delay: Duration) -> Result<()> {
+        let sql = Sql::new("UPDATE webhook_deliveries SET attempts = attempts - 1, due_at = ");
+        self.set_due(sql, id, delay).await
+    }
+
+    /// Completes a statement that ends with the column.
+    async fn set_due(&self, sql: Sql, id: &str, delay: Duration) -> Result<()> {
         let mut tx = self.db().begin().await?;
-        let sql = Sql::new("UPDATE webhook_deliveries SET due_at = ")
+        let sql = sql
             .push(tx.database().clock())
             .push_bind(" + ", micros(delay))
             .push_bind(" WHERE id = ", id);
@@ -111,6 +128,7 @@ impl WebhookDelivery {
             url: row.text("url")?,
             body: row.text("body")?,
             attempts: row.int("attempts")?,
+            created_at: row.time("created_at")?,
         })
     }
 }

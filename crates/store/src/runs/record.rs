@@ -123,11 +123,14 @@ async fn kept_run_keys(
 }
 
 fn values((tenant, run, key): &RecordRow<'_>) -> Vec<SqlValue> {
+    // Names of models and texts of errors come from clients and upstreams, and may contain
+    // anything.
+    let without_nul = |text: &Option<String>| text.as_ref().map(|text| text.replace('\0', ""));
     vec![
         run.id.as_str().into(),
         tenant.as_str().into(),
-        run.model.as_str().into(),
-        run.provider.as_deref().into(),
+        run.model.replace('\0', "").into(),
+        without_nul(&run.provider).into(),
         run.dialect.into(),
         run.status.into(),
         run.turns.into(),
@@ -137,7 +140,7 @@ fn values((tenant, run, key): &RecordRow<'_>) -> Vec<SqlValue> {
         run.started_at.into(),
         run.ended_at.into(),
         run.container.as_deref().into(),
-        run.error.as_deref().into(),
+        without_nul(&run.error).into(),
         run.usage.to_string().into(),
         run.skills.to_string().into(),
         run.files.to_string().into(),

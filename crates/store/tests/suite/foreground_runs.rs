@@ -20,6 +20,7 @@ on_both_databases! {
     pages_have_every_run_once_while_runs_end,
     the_state_of_a_kept_run_is_that_of_its_journal,
     another_tenant_sees_no_run_in_progress,
+    texts_of_clients_and_upstreams_do_not_keep_a_run_from_being_recorded,
 }
 
 const LEASE: Duration = Duration::from_secs(600);
@@ -410,4 +411,22 @@ async fn another_tenant_sees_no_run_in_progress(bed: TestBed) {
     }
     let page = store.list_runs(tenant, &PageRequest::default()).await;
     assert_eq!(page.unwrap().items.len(), 2);
+}
+
+async fn texts_of_clients_and_upstreams_do_not_keep_a_run_from_being_recorded(bed: TestBed) {
+    let store = bed.open().await;
+    let mut run = in_progress(&bed.tenant, 1);
+    run.usage.model = "acme/m\0".to_owned();
+    write(&store, "a", LEASE, std::slice::from_ref(&run)).await;
+    let mut ended = ended(&run, Some(1));
+    ended.record.model = "acme/m\0".to_owned();
+    ended.record.provider = Some("ac\0me".to_owned());
+    ended.record.status = "failed";
+    ended.record.error = Some("\0bad gateway\0".to_owned());
+    store.end_foreground_runs(&[ended]).await.unwrap();
+    let record = store.run(&bed.tenant, &run.id).await.unwrap().run;
+    assert_eq!((&*record.model, &*record.status), ("acme/m", "failed"));
+    assert_eq!(record.provider.as_deref(), Some("acme"));
+    assert_eq!(record.error.as_deref(), Some("bad gateway"));
+    assert_eq!(counted(&store).await, (1, 0, 20, 200));
 }

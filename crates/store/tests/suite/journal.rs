@@ -469,6 +469,12 @@ async fn a_webhook_is_due_until_it_was_delivered(bed: TestBed) {
         .postpone_webhook(&first[0].id, Duration::ZERO)
         .await
         .unwrap();
+    assert_eq!(take(LEASE).await.unwrap()[0].attempts, 3);
+    // One that was not attempted does not count.
+    let id = &first[0].id;
+    store.return_webhook(id, LEASE).await.unwrap();
+    assert_eq!(take(LEASE).await.unwrap(), []);
+    store.postpone_webhook(id, Duration::ZERO).await.unwrap();
     assert_eq!(take(Duration::ZERO).await.unwrap()[0].attempts, 3);
     store.remove_webhook(&first[0].id).await.unwrap();
     assert_eq!(take(LEASE).await.unwrap(), []);

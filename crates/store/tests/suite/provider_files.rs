@@ -17,6 +17,8 @@ async fn a_providers_file_is_known_to_the_tenant_whose_response_named_it(bed: Te
     let many: Vec<String> = (0..450).map(|n| format!("file_{n}")).collect();
     let mut ids: Vec<&str> = many.iter().map(String::as_str).collect();
     ids.push("file_0");
+    // A vendor may send anything.
+    ids.push("file_\0");
     let remembered = store.record_provider_files(&bed.tenant, "anthropic", &ids);
     remembered.await.unwrap();
     for id in ["file_0", "file_449"] {

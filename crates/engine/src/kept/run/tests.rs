@@ -5,7 +5,9 @@ use futures_util::StreamExt as _;
 use prowess_provider::config::{ProviderConfig, ProviderKind, ProvidersConfig, ScriptedOptions};
 use prowess_provider::{ClientCredentials, Providers};
 use prowess_sandbox::{SharedSandboxes, Snapshot, SnapshotEntry};
-use prowess_store::{BeginOutcome, NewJournalRun, Store, StoreConfig, TenantId};
+use prowess_store::{
+    BeginOutcome, Error as StoreError, NewJournalRun, Store, StoreConfig, TenantId,
+};
 use prowess_testkit::postgres::PostgresServer;
 use prowess_testkit::tcp_proxy::TcpProxy;
 use prowess_wire::{ClientDialect, read_request};
@@ -362,27 +364,49 @@ async fn a_run_whose_connections_to_the_database_break_is_resumed(place: Command
         CommandPlace::OneHost => files,
         CommandPlace::Cluster => "SELECT s.id, s.generation, s.files_digest",
     };
-    for text in [files, again] {
-        proxy.cut_at(text);
-        let end = bed.run(kept).await;
-        assert!(!proxy.is_to_be_cut(), "{text}: {end:?}");
-        assert!(
-            matches!(end, KeptEnd::GivenUp(JournalStop::Outage(_))),
-            "{text}: {end:?}"
-        );
-        assert!(bed.store.release_lease(&lease).await.unwrap());
-        lease = bed.take_over().await;
-        let opened = bed.engine.open_kept(lease.clone(), Instant::now());
-        kept = opened.await.unwrap();
-    }
-    let end = bed.run(kept).await;
-    let KeptEnd::Completed { response, .. } = end else {
-        panic!("{end:?}");
+    let mut texts = [files, again].into_iter();
+    let mut attempts = 0;
+    let response = loop {
+        if !proxy.is_to_be_cut()
+            && let Some(text) = texts.next()
+        {
+            proxy.cut_at(text);
+        }
+        match bed.run(kept).await {
+            // Connections that are found broken only now give it up too.
+            KeptEnd::GivenUp(_) => {}
+            KeptEnd::Completed { response, .. } => break response,
+            end => panic!("{end:?}"),
+        }
+        attempts += 1;
+        assert!(attempts < 20, "the run is never resumed");
+        let released = retried(async || bed.store.release_lease(&lease).await).await;
+        assert!(released);
+        let runs = retried(async || bed.store.claim_runs("b", LEASE, FORMAT, 1, &[]).await).await;
+        lease = runs.into_iter().next().unwrap().lease;
+        kept = loop {
+            match bed.engine.open_kept(lease.clone(), Instant::now()).await {
+                Ok(kept) => break kept,
+                Err(error) => assert!(error.is_store_outage(), "{error}"),
+            }
+        };
     };
+    assert!(!proxy.is_to_be_cut() && texts.next().is_none());
+    assert!(attempts >= 2, "{attempts}");
     let container = response.container.unwrap();
     let id = container["id"].as_str().unwrap();
     let files = bed.store.container_files(&bed.tenant, id).await;
     let entries = files.unwrap().unwrap().entries;
     let sizes: Vec<_> = entries.iter().map(|entry| entry.size).collect();
     assert_eq!(sizes, [4, 8, 4]);
+}
+
+/// Repeats what a connection prevents that is found broken.
+async fn retried<T>(work: impl AsyncFn() -> Result<T, StoreError>) -> T {
+    loop {
+        match work().await {
+            Ok(done) => return done,
+            Err(error) => assert!(error.is_outage(), "{error}"),
+        }
+    }
 }
