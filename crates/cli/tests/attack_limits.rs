@@ -241,7 +241,8 @@ fn create_key(folder: &Path, limits: &[&str]) -> String {
     let mut keys = prowess(folder);
     let made = keys.args(["keys", "create", "ci", "--json"]).args(limits);
     let made: serde_json::Value = serde_json::from_slice(&made.output().unwrap().stdout).unwrap();
-    made["key"].as_str().unwrap().to_owned()
+    let key = made.get("key").and_then(|key| key.as_str());
+    key.unwrap().to_owned()
 }
 
 /// The status of an answer, and all of it.

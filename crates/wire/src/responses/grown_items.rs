@@ -62,8 +62,8 @@ pub(super) enum ItemGrowth {
 #[derive(Debug, Default)]
 pub(super) struct GrownItems {
     items: Vec<TrackedItem>,
-    /// How many have begun.
-    begun: u64,
+    /// How many have started.
+    started: u64,
     /// The number of the item that grew last.
     latest: u64,
 }
@@ -94,9 +94,9 @@ impl GrownItems {
         if self.items.len() >= MAX_TRACKED_ITEMS {
             self.items.remove(0);
         }
-        self.begun += 1;
+        self.started += 1;
         self.items.push(TrackedItem {
-            number: self.begun,
+            number: self.started,
             kind,
             id: key.id.map(str::to_owned),
             call_id: key.call_id.map(str::to_owned),

@@ -142,12 +142,12 @@ impl KeptReply {
                 // The run counts the request, and reserves when it is claimed: the client that
                 // waits for it must not hold back what it needs.
                 meter.disable();
-                drop(meter);
+                drop(meter.take_reservation());
                 Attachment::open(app, &tenant, &run).await?
             }
             ReplyState::Existing => {
                 meter.record_end(200);
-                drop(meter);
+                drop(meter.take_reservation());
                 Attachment::open(app, &tenant, &run).await?
             }
         };
