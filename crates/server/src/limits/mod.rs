@@ -115,7 +115,8 @@ impl KeyRateLimits {
         self.exchange(key, before, amount, input)
     }
 
-    /// Reserves an estimate whatever is left, for what goes on in any case.
+    /// Reserves an estimate whatever is left, for what goes on in any case. What was spent on it
+    /// before is read from its rows, and is not to be settled again.
     pub(crate) async fn reserve_always(
         &self,
         store: &Store,
@@ -127,6 +128,8 @@ impl KeyRateLimits {
             return None;
         }
         if let Some(budget) = key.limits.budget {
+            // What servers before have spent on it is in rows that this one may not have read.
+            self.with_usage(key, |used, _| used.seeded = None);
             // If it fails, the next request reads it.
             let _ = self.seed_spending(store, key, budget).await;
         }

@@ -382,7 +382,8 @@ async fn a_run_whose_connections_to_the_database_break_is_resumed(place: Command
         assert!(attempts < 20, "the run is never resumed");
         let released = retried(async || bed.store.release_lease(&lease).await).await;
         assert!(released);
-        let runs = retried(async || bed.store.claim_runs("b", LEASE, FORMAT, 1, &[]).await).await;
+        let runs =
+            retried(async || bed.store.claim_runs("b", LEASE, FORMAT, 1, &[], &[]).await).await;
         lease = runs.into_iter().next().unwrap().lease;
         kept = loop {
             match bed.engine.open_kept(lease.clone(), Instant::now()).await {
