@@ -342,6 +342,7 @@ async fn a_key_that_loses_its_scope_runs_no_more_code_in_sessions_that_it_has() 
     let server = TestServer::start(&[]);
     let agent = Agent::new(&server, &key(&server, "one", &[]));
     let session = agent.clone().begin().await;
+    assert!(!session.tools().await.is_empty());
     let command = json!({"command": "echo $((6 * 7))"});
     let ran = session.call("bash_code_execution", command.clone()).await;
     assert!(ran.to_string().contains("42"), "{ran}");
@@ -363,7 +364,8 @@ async fn a_key_that_loses_its_scope_runs_no_more_code_in_sessions_that_it_has() 
     assert_eq!(refused.status(), StatusCode::NOT_FOUND);
     let refused = request_stateless(&agent, "tools/call", call).await;
     assert!(!refused.to_string().contains("42"), "{refused}");
-    assert_eq!(agent.begin().await.tools().await, ["load_skill"]);
+    // The tenant has no skills to load.
+    assert!(agent.begin().await.tools().await.is_empty());
 }
 
 /// Sends a request that is refused, and renders the response.
