@@ -60,6 +60,8 @@ impl ClusterBed {
             http,
         };
         bed.wait_for_workers().await;
+        // It begins with no gateway, and checks them each in its own time.
+        bed.wait_for_haproxy().await;
         bed
     }
 
