@@ -131,6 +131,20 @@ fn a_bundle_keeps_the_executable_bit_and_no_other() {
 }
 
 #[test]
+fn a_script_in_an_archive_without_permissions_is_executable() {
+    let script = b"#!/bin/sh\n";
+    let made_on_windows = RawZip::skill([
+        RawEntry::stored("x", script).mode(0),
+        RawEntry::stored("y", b"text").mode(0),
+        RawEntry::stored("z", script),
+    ]);
+    let zip = made_on_windows.bytes();
+    let bundle = Bundle::from_zip(&zip, &BundleLimits::default()).unwrap();
+    let executable = |name| bundle.get(name).unwrap().executable;
+    assert_eq!(["x", "y", "z"].map(executable), [true, false, false]);
+}
+
+#[test]
 fn what_macos_adds_is_left_out_and_listed() {
     let files = [
         ("demo/SKILL.md", &b"x"[..]),

@@ -84,13 +84,13 @@ impl Bundle {
     }
 
     /// Reads files that come without permissions, from a form or a web server: name and content.
-    /// Scripts that name their interpreter (`#!`) are executable, as their authors made them.
+    /// Scripts that name their interpreter are executable, as their authors made them.
     pub fn from_bare_files<N: AsRef<str>>(
         files: impl IntoIterator<Item = (N, Bytes)>,
         limits: &BundleLimits,
     ) -> Result<Self, BundleError> {
         let files = files.into_iter().map(|(name, data)| {
-            let executable = data.starts_with(b"#!");
+            let executable = names_interpreter(&data);
             (name, data, executable)
         });
         Self::from_files(files, limits)
@@ -164,6 +164,11 @@ impl Bundle {
     pub fn total_bytes(&self) -> u64 {
         self.files.values().map(|f| f.data.len() as u64).sum()
     }
+}
+
+/// Whether a file is a script with `#!`.
+fn names_interpreter(data: &[u8]) -> bool {
+    data.starts_with(b"#!")
 }
 
 fn check_size(archive: &[u8], limits: &BundleLimits) -> Result<(), BundleError> {

@@ -22,7 +22,7 @@ pub(super) use end::has_end;
 
 use super::archive_file::ArchiveFile;
 use super::table::FileTable;
-use super::{BundleError, BundleErrorKind, BundleFile};
+use super::{BundleError, BundleErrorKind, BundleFile, names_interpreter};
 use crate::limits::BundleLimits;
 use central::ZipEntry;
 use end::EndOfDirectory;
@@ -106,7 +106,8 @@ pub(super) fn each_file(
             check_entry(entry, limits)?;
             let data = inflater.unpack(entry, packed);
             let data = data.map_err(|reason| BundleError::at(&entry.name, reason))?;
-            Ok((data, entry.mode & 0o111 != 0))
+            let executable = is_executable(entry, &data);
+            Ok((data, executable))
         };
         visit(&entry.name, ArchiveFile::new(entry.size, &mut read))?;
     }
@@ -122,10 +123,15 @@ fn add_entry(
         return table.add_folder(folder);
     }
     let file = BundleFile {
+        executable: is_executable(entry, &data),
         data: data.into(),
-        executable: entry.mode & 0o111 != 0,
     };
     table.add_file(&entry.name, file)
+}
+
+/// Whether a file may be executed. Archives made on Windows do not say it.
+fn is_executable(entry: &ZipEntry<'_>, data: &[u8]) -> bool {
+    entry.mode & 0o111 != 0 || entry.mode == 0 && names_interpreter(data)
 }
 
 /// Everything that an entry's directory header alone can be refused for.
