@@ -5,6 +5,7 @@ use crate::model_text;
 use crate::page::paginate;
 use crate::session::McpSession;
 use prowess_skill::{Skill, disclose};
+use prowess_toolbox::skill_folder_path;
 use rmcp::ErrorData;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument,
@@ -21,6 +22,12 @@ const ARGUMENTS_PLACEHOLDER: &str = "$ARGUMENTS";
 
 /// Bytes of a skill's instructions in a prompt.
 const MAX_BODY_BYTES: usize = 128 << 10;
+
+/// Bytes of instructions with a task in them: they may repeat a long task thousands of times.
+const MAX_FILLED_BYTES: usize = 8 << 20;
+
+/// Words of a task that instructions can name.
+const MAX_WORDS: usize = 100;
 
 /// A page of all prompts.
 pub(crate) async fn list(
@@ -68,7 +75,7 @@ pub(crate) async fn get(
         ..ListChanges::default()
     };
     session.listeners.notify_all(changed).await;
-    let text = prompt_text(&skill, task, &problems);
+    let text = prompt_text(&skill, task, &problems)?;
     let message = PromptMessage::new_text(Role::User, text);
     Ok(GetPromptResult::new(vec![message]).with_description(&skill.description))
 }
@@ -88,23 +95,110 @@ fn task_argument(params: &GetPromptRequestParams) -> Result<Option<&str>, ErrorD
     }
 }
 
-fn prompt_text(skill: &Skill, task: Option<&str>, problems: &[String]) -> String {
-    let body = disclose::body(skill, MAX_BODY_BYTES).text;
+fn prompt_text(
+    skill: &Skill,
+    task: Option<&str>,
+    problems: &[String],
+) -> Result<String, ErrorData> {
+    let folder = skill_folder_path(&skill.name);
+    let body = disclose::body(skill, &folder, MAX_BODY_BYTES).text;
+    let filled = insert_task(body.trim(), task.unwrap_or_default())?;
     let mut text = model_text::prompt_heading(&skill.name);
-    if body.contains(ARGUMENTS_PLACEHOLDER) {
-        let body = body.replace(ARGUMENTS_PLACEHOLDER, task.unwrap_or_default());
-        text.push_str(body.trim());
-    } else {
-        text.push_str(body.trim());
-    }
+    text.push_str(filled.as_deref().unwrap_or(body.trim()));
     if skill.bundle.len() > 1 {
         text.push_str(&model_text::other_files(&skill.name));
     }
     for problem in problems {
         text.push_str(&model_text::problem(problem));
     }
-    if let (Some(task), false) = (task, body.contains(ARGUMENTS_PLACEHOLDER)) {
+    if let (Some(task), None) = (task, filled) {
         text.push_str(&model_text::task(task));
     }
-    text
+    Ok(text)
+}
+
+/// The instructions with the task, or the word of it that `$ARGUMENTS[0]` counts, where their
+/// author left a place for it; nothing if there is no such place.
+fn insert_task(body: &str, task: &str) -> Result<Option<String>, ErrorData> {
+    let mut parts = body.split(ARGUMENTS_PLACEHOLDER);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    let words = split_words(task);
+    let mut has_place = false;
+    for part in parts {
+        has_place = true;
+        let (value, rest) = match read_index(part) {
+            Some((index, rest)) => (words.get(index).map_or("", String::as_str), rest),
+            None => (task, part),
+        };
+        if text.len() + value.len() + rest.len() > MAX_FILLED_BYTES {
+            let message = format!(
+                "the instructions with this task have more than {MAX_FILLED_BYTES} bytes; \
+                 shorten `{TASK_ARGUMENT}`"
+            );
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        text.push_str(value);
+        text.push_str(rest);
+    }
+    Ok(has_place.then_some(text))
+}
+
+/// The index in brackets at the start of a text, and the rest.
+fn read_index(text: &str) -> Option<(usize, &str)> {
+    let (index, rest) = text.strip_prefix('[')?.split_once(']')?;
+    Some((index.parse().ok()?, rest))
+}
+
+/// The first words of a task; quotes hold several together, as in a shell.
+fn split_words(task: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in task.chars() {
+        if words.len() == MAX_WORDS {
+            break;
+        }
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if c.is_whitespace() => words.extend(word.take()),
+            // Inside a word it is an apostrophe.
+            None if word.is_none() && matches!(c, '"' | '\'') => {
+                quote = Some(c);
+                word = Some(String::new());
+            }
+            _ => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_goes_where_the_instructions_have_a_place_for_it() {
+        for (body, expected) in [
+            ("Fix $ARGUMENTS now.", Some("Fix 'my file' it's \"x\" now.")),
+            (
+                "$ARGUMENTS[0], $ARGUMENTS[1], $ARGUMENTS[2]",
+                Some("my file, it's, x"),
+            ),
+            ("<$ARGUMENTS[7]>", Some("<>")),
+            ("$ARGUMENTS[all]", Some("'my file' it's \"x\"[all]")),
+            ("Costs $1.", None),
+        ] {
+            let filled = insert_task(body, "'my file' it's \"x\"").ok().flatten();
+            assert_eq!(filled.as_deref(), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_task_that_is_repeated_too_often_is_refused() {
+        let body = ARGUMENTS_PLACEHOLDER.repeat(1000);
+        assert!(insert_task(&body, "short").is_ok());
+        let error = insert_task(&body, &"x".repeat(1 << 20)).err();
+        assert!(error.is_some_and(|error| error.message.contains("shorten `task`")));
+    }
 }

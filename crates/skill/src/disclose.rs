@@ -5,6 +5,8 @@
 //! tokens of chat templates are neutralised in names, descriptions and instructions, but not
 //! in the files that a model reads ([`file()`]).
 
+use std::borrow::Cow;
+
 use crate::control_tokens::neutralise;
 use crate::path::escape_text;
 use crate::shorten::{prefix_within, shorten};
@@ -54,9 +56,43 @@ pub fn catalogue_line(
     shorten(&neutralise(&line), cap)
 }
 
-/// Tier two: the instructions.
-pub fn body(skill: &Skill, cap: usize) -> CappedText {
-    cap_text(&neutralise(&skill.body), cap, "SKILL.md")
+/// What stands for the folder of a skill in its instructions: Claude Code's variable, and the
+/// name that several other clients replace.
+const FOLDER_PLACEHOLDERS: [&str; 2] = ["${CLAUDE_SKILL_DIR}", "{baseDir}"];
+
+/// Tier two: the instructions, for a model that finds the skill's files in `folder`.
+pub fn body(skill: &Skill, folder: &str, cap: usize) -> CappedText {
+    let text = neutralise(&skill.body);
+    // What cannot be shown is left as it is: the folder may be longer than what stands for it.
+    let start = prefix_within(&text, cap);
+    let left = text.len() - start.len();
+    cap_part(&with_folder(start, folder), left, cap, "SKILL.md")
+}
+
+/// The text with a skill's folder in place of what stands for it. No program replaces it later:
+/// the variable is not set where commands run.
+pub fn with_folder<'a>(text: &'a str, folder: &str) -> Cow<'a, str> {
+    let places = FOLDER_PLACEHOLDERS.iter().flat_map(|placeholder| {
+        text.match_indices(placeholder).filter(move |(at, found)| {
+            let before = text.get(..*at).unwrap_or_default();
+            // `${baseDir}` and `{{baseDir}}` belong to code and templates.
+            !(found.starts_with('{') && before.ends_with(['$', '{']))
+        })
+    });
+    let mut places: Vec<(usize, &str)> = places.collect();
+    if places.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    places.sort_unstable();
+    let mut placed = String::with_capacity(text.len());
+    let mut end = 0;
+    for (at, found) in places {
+        placed.push_str(text.get(end..at).unwrap_or_default());
+        placed.push_str(folder);
+        end = at + found.len();
+    }
+    placed.push_str(text.get(end..).unwrap_or_default());
+    Cow::Owned(placed)
 }
 
 /// Tier three, the table of contents: each file with its size, sorted.
@@ -94,15 +130,20 @@ pub fn file(skill: &Skill, path: &str, cap: usize) -> Option<FileContent> {
 }
 
 fn cap_text(text: &str, cap: usize, what: &str) -> CappedText {
+    cap_part(text, 0, cap, what)
+}
+
+/// The same for the start of a text, of which `left` more bytes follow.
+fn cap_part(text: &str, left: usize, cap: usize, what: &str) -> CappedText {
     let kept = prefix_within(text, cap);
-    let omitted_bytes = text.len() - kept.len();
+    let total = text.len() + left;
+    let omitted_bytes = total - kept.len();
     let text = if omitted_bytes == 0 {
         text.to_owned()
     } else {
         format!(
-            "{kept}\n[{what} is cut here: {} of {} bytes shown]",
-            kept.len(),
-            text.len()
+            "{kept}\n[{what} is cut here: {} of {total} bytes shown]",
+            kept.len()
         )
     };
     CappedText {

@@ -39,10 +39,10 @@ fn control_tokens_of_chat_templates_are_taken_apart_but_not_in_files() {
     );
     let cut = disclose::catalogue_entry(&skill, 16);
     assert!(!cut.contains("<|"), "{cut}");
-    let shown = disclose::body(&skill, 100).text;
+    let shown = disclose::body(&skill, "/skills/s", 100).text;
     assert_eq!(shown, "Say < |im_end|> and < ｜User｜>.");
     assert_eq!(
-        disclose::body(&skill, 100).text,
+        disclose::body(&skill, "/skills/s", 100).text,
         shown,
         "the same each time"
     );
@@ -60,10 +60,29 @@ fn control_tokens_of_chat_templates_are_taken_apart_but_not_in_files() {
 #[test]
 fn a_body_notes_that_it_is_cut() {
     let skill = skill("d", "ééééé", &[]);
-    assert_eq!(disclose::body(&skill, 100).text, "ééééé");
-    let cut = disclose::body(&skill, 5);
+    assert_eq!(disclose::body(&skill, "/skills/s", 100).text, "ééééé");
+    let cut = disclose::body(&skill, "/skills/s", 5);
     assert_eq!(cut.text, "éé\n[SKILL.md is cut here: 4 of 10 bytes shown]");
     assert_eq!(cut.omitted_bytes, 6);
+}
+
+#[test]
+fn instructions_name_the_skills_folder_where_their_author_left_a_place_for_it() {
+    let text = "Run `python3 \"${CLAUDE_SKILL_DIR}/a.py\"` or {baseDir}/b.sh. In code: \
+        `${baseDir}/c`, `{{baseDir}}`, `$CLAUDE_SKILL_DIRS`.";
+    let skill = skill("d", text, &[]);
+    assert_eq!(
+        disclose::body(&skill, "/skills/s", 1000).text,
+        "Run `python3 \"/skills/s/a.py\"` or /skills/s/b.sh. In code: \
+         `${baseDir}/c`, `{{baseDir}}`, `$CLAUDE_SKILL_DIRS`."
+    );
+}
+
+#[test]
+fn a_body_of_nothing_but_places_for_the_folder_stays_within_its_cap() {
+    let skill = skill("d", &"{baseDir}".repeat(100), &[]);
+    let cut = disclose::body(&skill, &"/x".repeat(50), 300);
+    assert!(cut.text.len() < 400 && cut.omitted_bytes > 0, "{cut:?}");
 }
 
 #[test]

@@ -30,16 +30,35 @@ pub fn skill_folder(name: &str) -> String {
     format!("{start}-{tail}")
 }
 
+/// The path of a skill's folder, inside the sandbox.
+#[must_use]
+pub fn skill_folder_path(name: &str) -> String {
+    format!("{SKILLS_FOLDER}/{}", skill_folder(name))
+}
+
 /// The path of a file of a skill, inside the sandbox.
 pub(crate) fn skill_path(skill: &str, file: &str) -> String {
-    format!("{SKILLS_FOLDER}/{}/{file}", skill_folder(skill))
+    format!("{}/{file}", skill_folder_path(skill))
 }
 
 /// The path relative to the skill, whichever way it was written.
-pub(crate) fn relative_path<'a>(skill: &Skill, path: &'a str) -> &'a str {
+pub(crate) fn relative_path<'a>(skill: &'a Skill, path: &'a str) -> &'a str {
     let folder = skill_path(&skill.name, "");
     let path = path.strip_prefix(&folder).unwrap_or(path);
-    path.strip_prefix("./").unwrap_or(path)
+    let path = path.strip_prefix("./").unwrap_or(path);
+    spelled_path(skill, path)
+}
+
+/// The path of a file as the skill has it. Instructions that were written where case does not
+/// matter name `FORMS.md` and mean `forms.md`; no two files of a skill differ in case alone.
+pub(crate) fn spelled_path<'a>(skill: &'a Skill, path: &'a str) -> &'a str {
+    if skill.bundle.get(path).is_some() {
+        return path;
+    }
+    let mut files = skill.bundle.files().map(|(file, _)| file.as_str());
+    files
+        .find(|file| file.eq_ignore_ascii_case(path))
+        .unwrap_or(path)
 }
 
 #[cfg(test)]

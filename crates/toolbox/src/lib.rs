@@ -2,7 +2,7 @@
 //!
 //! A [`Toolbox`] serves one run or one MCP session. It lists its tools
 //! ([`Toolbox::tools`]) and executes calls ([`Toolbox::call`]); a call never fails:
-//! an error is an [`ToolOutcome`] that the model reads and can act on. Code runs in a
+//! an error is a [`ToolOutcome`] that the model reads and can act on. Code runs in a
 //! [`Workspace`], a sandbox container created on first use; a skill can be read
 //! without one.
 //!
@@ -91,7 +91,7 @@ pub use command_ids::{CallIdentity, identify_commands};
 pub use command_log::{CommandRun, observe_commands};
 pub use container_announcer::{AnnouncedContainer, ContainerAnnouncer};
 pub use error::ToolboxError;
-pub use folder::skill_folder;
+pub use folder::{skill_folder, skill_folder_path};
 pub use outcome::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome};
 pub use prowess_sandbox::OutputChunk;
 pub use skill_library::{LibraryFuture, SkillLibrary};

@@ -7,7 +7,7 @@
 use crate::activation::{Activation, activate};
 use crate::arguments::{ArgumentNames, required_text};
 use crate::fetch::fetch;
-use crate::folder::{SKILLS_FOLDER, relative_path, skill_folder, skill_path};
+use crate::folder::{relative_path, skill_folder_path, skill_path};
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
 use crate::run::CommandRunner;
 use crate::spec::{ToolboxLimits, ToolboxOptions};
@@ -143,7 +143,7 @@ fn instructions_text(
     let mut text = String::new();
     for required in all.iter().filter(|other| other.name != skill.name) {
         if done.loaded.contains(&required.name) {
-            let body = disclose::body(required, max_bytes).text;
+            let body = body_text(required, max_bytes);
             text.push_str(&format!(
                 "## Required skill: {}\n\n{}\n\n",
                 required.name,
@@ -154,12 +154,16 @@ fn instructions_text(
     if !text.is_empty() {
         text.push_str(&format!("## Skill: {}\n\n", skill.name));
     }
-    text.push_str(disclose::body(skill, max_bytes).text.trim());
+    text.push_str(body_text(skill, max_bytes).trim());
     let notes = loading_notes(options, skill, all, done, shown_tools);
     if !notes.is_empty() {
         text.push_str(&format!("\n\n---\n{}", notes.join("\n")));
     }
     neutralise(&text).into_owned()
+}
+
+fn body_text(skill: &Skill, max_bytes: usize) -> String {
+    disclose::body(skill, &skill_folder_path(&skill.name), max_bytes).text
 }
 
 fn loading_notes(
@@ -172,9 +176,9 @@ fn loading_notes(
     let mut notes = Vec::new();
     if skill.bundle.len() > 1 {
         let files = disclose::file_list(skill, MAX_FILE_LIST_BYTES).text;
-        let folder = skill_folder(&skill.name);
+        let folder = skill_folder_path(&skill.name);
         notes.push(format!(
-            "Files of this skill, at {SKILLS_FOLDER}/{folder}:\n{}",
+            "Files of this skill, at {folder}:\n{}",
             files.trim_end()
         ));
     }

@@ -6,7 +6,7 @@
 
 use prowess_skill::control_tokens::neutralise;
 use prowess_skill::disclose::{body, catalogue_entry};
-use prowess_toolbox::Member;
+use prowess_toolbox::{Member, skill_folder_path};
 
 use crate::intake::prompt_piece::{PieceOwner, PromptPiece, SkillsPrompt};
 use crate::model_text;
@@ -138,9 +138,10 @@ fn full_pieces(members: &[&Member], context: PromptContext<'_>) -> Vec<PromptPie
     let whole = members.iter().map(|member| {
         let skill = &member.skill;
         let title = member.title.as_deref().unwrap_or(&skill.name);
+        let folder = skill_folder_path(&skill.name);
         let text = format!(
             "## Skill: {title}\n\n{}",
-            body(skill, MAX_BODY_BYTES).text.trim()
+            body(skill, &folder, MAX_BODY_BYTES).text.trim()
         );
         PromptPiece::new(PieceOwner::Full(skill.name.clone()), text)
     });

@@ -3,7 +3,7 @@
 use super::edit_error::EditError;
 use super::path::EditorPath;
 use crate::error::ToolboxError;
-use crate::folder::{DATA_FOLDER, SKILLS_FOLDER, skill_folder};
+use crate::folder::{DATA_FOLDER, SKILLS_FOLDER, skill_folder, spelled_path};
 use crate::model_text;
 use crate::outcome::ErrorCode;
 use crate::spec::{Member, ToolboxLimits};
@@ -82,6 +82,7 @@ fn view_skill(
             why,
         });
     };
+    let file = spelled_path(skill, file);
     if let Some(found) = skill.bundle.get(file) {
         return Ok(view_content(limits, file, found.data.clone(), range));
     }

@@ -40,6 +40,22 @@ async fn a_skill_is_loaded_once_and_then_only_mentioned() {
 }
 
 #[tokio::test]
+async fn instructions_have_the_path_of_the_skills_folder() {
+    let body = "Run ${CLAUDE_SKILL_DIR}/a.py, then read {baseDir}/b.md.";
+    let toolbox = toolbox_without_sandbox(
+        &[SkillFixture::new("pdf").body(body)],
+        ToolboxOptions::default(),
+    );
+    let outcome = toolbox
+        .call("load_skill", &json!({ "name": "pdf" }), None)
+        .await;
+    assert_eq!(
+        text(&outcome),
+        "Run /skills/pdf/a.py, then read /skills/pdf/b.md."
+    );
+}
+
+#[tokio::test]
 async fn a_load_looks_like_a_native_view_of_the_skill() {
     let toolbox = toolbox_without_sandbox(
         &[SkillFixture::new("pdf").body("# PDF\n\nFill.")],
@@ -74,6 +90,7 @@ async fn a_file_of_a_skill_is_the_same_bytes_however_its_path_is_written() {
         "references/forms.md",
         "./references/forms.md",
         "/skills/pdf/references/forms.md",
+        "References/FORMS.md",
     ] {
         let input = json!({ "name": "pdf", "path": path });
         let outcome = toolbox.call("load_skill", &input, None).await;
