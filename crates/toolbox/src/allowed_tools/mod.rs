@@ -26,11 +26,14 @@
 
 mod command;
 
+use crate::folder::skill_folder_path;
 use crate::model_text;
 use crate::state::SharedState;
 use crate::text::list_names;
 use prowess_skill::Skill;
+use prowess_skill::disclose::with_folder;
 use prowess_skill::fields::allowed_tools::AllowedTools;
+use std::borrow::Cow;
 
 const SHELL_TOOLS: [&str; 6] = [
     "bash",
@@ -100,18 +103,35 @@ fn permits(skill: &Skill, action: &Action<'_>) -> Result<(), String> {
             if matches!(action, Action::SkillTool { skill, .. } if skill == name) {
                 return Ok(());
             }
+            let patterns = placed_patterns(name, patterns);
+            let tools: Vec<_> = patterns
+                .iter()
+                .map(|text| AllowedTool::parse(text))
+                .collect();
+            if tools.iter().any(|tool| tool.permits(action)) {
+                return Ok(());
+            }
             let mut why = None;
-            for pattern in patterns {
-                match AllowedTool::parse(pattern).permits(action) {
+            if let Action::Command(line) = action {
+                let commands: Vec<&str> = tools.iter().filter_map(AllowedTool::commands).collect();
+                match command::matches_patterns(line, &commands) {
                     Ok(true) => return Ok(()),
                     Ok(false) => {}
                     Err(reason) => why = Some(reason),
                 }
             }
-            let allowed = list_names(patterns.iter().map(String::as_str), 30);
+            let allowed = list_names(patterns.iter().map(AsRef::as_ref), 30);
             Err(model_text::not_allowed(name, &allowed, why))
         }
     }
+}
+
+/// The patterns as commands have to match them: with the path of the skill's folder, as in its
+/// instructions.
+fn placed_patterns<'a>(skill: &str, patterns: &'a [String]) -> Vec<Cow<'a, str>> {
+    let folder = skill_folder_path(skill);
+    let placed = patterns.iter().map(|text| with_folder(text, &folder));
+    placed.collect()
 }
 
 /// The note about a skill's `allowed-tools` when it is loaded.
@@ -125,13 +145,13 @@ pub(crate) fn permission_note(skill: &Skill, is_enforced: bool) -> Option<String
         AllowedTools::Distrusted => {
             return Some(model_text::reading_only_request(name));
         }
-        AllowedTools::Only(patterns) => patterns,
+        AllowedTools::Only(patterns) => placed_patterns(name, patterns),
     };
-    let all = list_names(patterns.iter().map(String::as_str), 30);
+    let all = list_names(patterns.iter().map(AsRef::as_ref), 30);
     let unknown = patterns
         .iter()
         .filter(|text| !AllowedTool::parse(text).is_known());
-    let unknown = list_names(unknown.map(String::as_str), 30);
+    let unknown = list_names(unknown.map(AsRef::as_ref), 30);
     Some(if is_enforced {
         model_text::allowed_note(name, &all, &unknown)
     } else {
@@ -174,22 +194,24 @@ impl<'a> AllowedTool<'a> {
         self.is_one_of(&SHELL_TOOLS) || known && self.argument.is_none()
     }
 
-    /// Whether it permits the action, or why that cannot be checked.
-    fn permits(&self, action: &Action<'_>) -> Result<bool, &'static str> {
+    /// The pattern of the commands that it permits, if it permits only some.
+    fn commands(&self) -> Option<&'a str> {
+        self.argument.filter(|_| self.is_one_of(&SHELL_TOOLS))
+    }
+
+    /// Whether it permits the action by itself. Several patterns may permit a line together.
+    fn permits(&self, action: &Action<'_>) -> bool {
         let whole = matches!(self.argument, None | Some("*"));
         if self.name == "*"
             || whole && self.is_one_of(&SHELL_TOOLS) && !matches!(action, Action::Write)
         {
-            return Ok(true);
+            return true;
         }
         match (action, self.argument) {
-            (Action::Command(line), Some(pattern)) if self.is_one_of(&SHELL_TOOLS) => {
-                command::matches_pattern(line, pattern)
-            }
-            (Action::Python, None) => Ok(self.is_one_of(&PYTHON_TOOLS)),
-            (Action::Write, None) => Ok(self.is_one_of(&WRITE_TOOLS)),
-            (Action::SkillTool { tool, .. }, None) => Ok(self.text == *tool),
-            _ => Ok(false),
+            (Action::Python, None) => self.is_one_of(&PYTHON_TOOLS),
+            (Action::Write, None) => self.is_one_of(&WRITE_TOOLS),
+            (Action::SkillTool { tool, .. }, None) => self.text == *tool,
+            _ => false,
         }
     }
 }

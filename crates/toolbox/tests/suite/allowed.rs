@@ -86,6 +86,17 @@ async fn only_what_is_allowed_is_permitted_while_the_skill_is_active() {
 }
 
 #[tokio::test]
+async fn a_pattern_can_name_the_folder_of_its_skill() {
+    let tools = "Bash(bash ${CLAUDE_SKILL_DIR}/own.sh:*)";
+    let running = RunningToolbox::new(&[allows("s", tools)]).await;
+    let loaded = running.load("s").await;
+    insta::assert_snapshot!(text(&loaded).lines().last().unwrap(), @"While `s` is active only its `allowed-tools` are permitted: `Bash(bash /skills/s/own.sh:*)`");
+    let outcome = running.bash("bash /skills/s/own.sh").await;
+    assert!(!outcome.is_error, "{}", text(&outcome));
+    assert!(running.bash("bash /mnt/data/own.sh").await.is_error);
+}
+
+#[tokio::test]
 async fn a_second_skill_can_only_narrow() {
     let running =
         RunningToolbox::new(&[allows("s", "Bash Write"), allows("t", "Bash(echo:*)")]).await;
