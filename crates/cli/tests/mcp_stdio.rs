@@ -97,6 +97,40 @@ fn own_tools_are_listed_at_once_for_hosts_that_list_only_once() {
 }
 
 #[test]
+fn a_client_of_an_older_version_gets_no_content_that_is_newer() {
+    let dir = skills_folder();
+    for (version, expected) in [
+        ("2025-03-26", json!(["text"])),
+        ("2025-06-18", json!(["text", "resource_link"])),
+    ] {
+        let mut client = StdioClient::start(dir.path(), &["skills"]);
+        let info = json!({"name": "old", "version": "1"});
+        let begin = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": info});
+        let begun = client.request("initialize", begin);
+        assert_eq!(begun["result"]["protocolVersion"], version);
+        client.notify("notifications/initialized", json!({}));
+        client.call("load_skill", json!({"name": "greet"}));
+        let result = client.call("greet__hello", json!({"name": "Ann"}));
+        let content = result["content"].as_array().unwrap().iter();
+        let kinds: Vec<_> = content.map(|part| part["type"].clone()).collect();
+        assert_eq!(json!(kinds), expected, "{result}");
+    }
+}
+
+#[test]
+fn an_image_that_no_model_can_be_shown_is_a_resource() {
+    let dir = tempfile::tempdir().unwrap();
+    SkillFixture::new("scans")
+        .file("page.tif", b"II*\0\xff\0".as_slice())
+        .write_to(&dir.path().join("skills"));
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);
+    let result = client.call("load_skill", json!({"name": "scans", "path": "page.tif"}));
+    let part = &result["content"][0];
+    assert_eq!(part["type"], "resource", "{result}");
+    assert_eq!(part["resource"]["mimeType"], "image/tiff", "{result}");
+}
+
+#[test]
 fn an_agent_learns_what_the_server_can_do_and_which_tools_there_are() {
     let dir = skills_folder();
     let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);

@@ -7,7 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use prowess_sandbox::{LAYOUT, SandboxOutput};
 use prowess_toolbox::{ContentPart, ToolOutcome, Workspace, skill_folder};
 use rmcp::ErrorData;
-use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
+use rmcp::model::{CallToolResult, ContentBlock, ProtocolVersion, Resource, ResourceContents};
+
+/// Images that models can be shown. Hosts pass any image on to their model's API, and one of
+/// another type would fail every later request of the conversation.
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// Images included in the result: maximum number, and bytes of each.
 const MAX_IMAGES: usize = 4;
@@ -16,21 +20,28 @@ const MAX_IMAGE_BYTES: u64 = 1 << 20;
 /// Maximum number of linked files. All files are in the list of resources.
 const MAX_LINKS: usize = 50;
 
-/// The result of a call.
+/// The result of a call, in content that exists in the client's version of the protocol: clients
+/// of older ones refuse a whole result for a part that they do not know.
 pub(crate) async fn call_result(
     outcome: &ToolOutcome,
     workspace: Option<&Workspace>,
+    version: Option<&ProtocolVersion>,
 ) -> Result<CallToolResult, ErrorData> {
+    let has = |since: ProtocolVersion| version.is_none_or(|version| *version >= since);
+    let has_audio = has(ProtocolVersion::V_2025_03_26);
     let mut content: Vec<ContentBlock> = outcome
         .content
         .iter()
-        .map(|part| to_content_block(part, outcome))
+        .map(|part| to_content_block(part, outcome, has_audio))
         .collect();
     if let Some(workspace) = workspace {
         content.extend(small_images(&outcome.outputs, workspace).await?);
     }
-    let links = outcome.outputs.iter().take(MAX_LINKS).map(file_link);
-    content.extend(links.map(ContentBlock::ResourceLink));
+    // The text names the files too, and they are in the list of resources.
+    if has(ProtocolVersion::V_2025_06_18) {
+        let links = outcome.outputs.iter().take(MAX_LINKS).map(file_link);
+        content.extend(links.map(ContentBlock::ResourceLink));
+    }
     Ok(if outcome.is_error {
         CallToolResult::error(content)
     } else {
@@ -38,14 +49,14 @@ pub(crate) async fn call_result(
     })
 }
 
-fn to_content_block(part: &ContentPart, outcome: &ToolOutcome) -> ContentBlock {
+fn to_content_block(part: &ContentPart, outcome: &ToolOutcome, has_audio: bool) -> ContentBlock {
     let (mime, data) = match part {
         ContentPart::Text(text) => return ContentBlock::text(text.clone()),
         ContentPart::Binary { mime, data } => (mime, STANDARD.encode(data)),
     };
     match mime.split('/').next() {
-        Some("image") => ContentBlock::image(data, mime),
-        Some("audio") => ContentBlock::audio(data, mime),
+        Some("image") if IMAGE_TYPES.contains(&mime.as_str()) => ContentBlock::image(data, mime),
+        Some("audio") if has_audio => ContentBlock::audio(data, mime),
         _ => {
             let blob = ResourceContents::blob(data, viewed_uri(outcome));
             ContentBlock::resource(blob.with_mime_type(mime))
@@ -70,9 +81,8 @@ async fn small_images(
     made: &[SandboxOutput],
     workspace: &Workspace,
 ) -> Result<Vec<ContentBlock>, ErrorData> {
-    let image_types = ["image/png", "image/jpeg", "image/gif", "image/webp"];
     let images = made.iter().filter(|made| {
-        image_types.contains(&made.mime_type.as_str()) && made.size <= MAX_IMAGE_BYTES
+        IMAGE_TYPES.contains(&made.mime_type.as_str()) && made.size <= MAX_IMAGE_BYTES
     });
     let mut content = Vec::new();
     for picture in images.take(MAX_IMAGES) {

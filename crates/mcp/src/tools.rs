@@ -51,7 +51,8 @@ pub(crate) async fn call(
     let input = Value::Object(params.arguments.unwrap_or_default());
     let outcome = run_call(toolbox, &params.name, &input, context).await?;
     session.notify_changes(&outcome, before).await;
-    content::call_result(&outcome, toolbox.workspace()).await
+    let version = context.protocol_version();
+    content::call_result(&outcome, toolbox.workspace(), version.as_ref()).await
 }
 
 /// Dropping a call stops its processes, so a cancelled one is just dropped.
