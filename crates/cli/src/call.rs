@@ -139,7 +139,7 @@ async fn finish(args: &Args, toolbox: &Toolbox, outcome: &ToolOutcome) -> anyhow
     for part in &outcome.content {
         match part {
             ContentPart::Text(text) => {
-                output::print_text(&format!("{}\n", text.trim_end_matches('\n')))?
+                output::print_foreign(&format!("{}\n", text.trim_end_matches('\n')))?
             }
             ContentPart::Binary { mime, data } => write_binary(mime, data, args.out.as_deref())?,
         }

@@ -3,7 +3,7 @@
 //! Data goes to standard output, everything else to standard error. Colours are dropped
 //! automatically when the output is not a terminal.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
@@ -74,13 +74,32 @@ pub(crate) fn format_count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{s}")
 }
 
+/// Replaces control characters, which could move the cursor or change colours.
+pub(crate) fn strip_controls(text: &str, one_line: bool) -> String {
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let keep = |c: char| !(c.is_control() || turns(c)) || !one_line && matches!(c, '\n' | '\t');
+    text.chars()
+        .map(|c| if keep(c) { c } else { '\u{fffd}' })
+        .collect()
+}
+
+/// Writes a text that others have written to standard output: byte for byte, but to a terminal
+/// without what could steer it.
+pub(crate) fn print_foreign(text: &str) -> anyhow::Result<()> {
+    if io::stdout().is_terminal() {
+        write_data(&strip_controls(text, false))
+    } else {
+        write_data(text)
+    }
+}
+
 /// The first line of a text, shortened for a table.
 pub(crate) fn first_line(text: &str) -> String {
     const MAX_SHOWN_CHARS: usize = 72;
-    let line = text.lines().next().unwrap_or_default();
+    let line = strip_controls(text.lines().next().unwrap_or_default(), true);
     match line.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((cut, _)) => format!("{}…", line.get(..cut).unwrap_or_default().trim_end()),
-        None => line.to_owned(),
+        None => line,
     }
 }
 
@@ -108,6 +127,16 @@ pub(crate) fn format_size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_of_others_cannot_steer_a_terminal() {
+        assert_eq!(
+            strip_controls("a\u{1b}[2J\nb\u{202e}", false),
+            "a\u{fffd}[2J\nb\u{fffd}"
+        );
+        assert_eq!(strip_controls("a\nb", true), "a\u{fffd}b");
+        assert_eq!(first_line("a\u{1b}]0;b\u{7}\nc"), "a\u{fffd}]0;b\u{fffd}");
+    }
 
     #[test]
     fn sizes_read_well() {

@@ -7,8 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prowess_client::RemoteBatch;
 use serde_json::{Value, json};
 
-use crate::output::{self, DIM, ERROR, GOOD};
-use crate::run::printer::strip_controls;
+use crate::output::{self, DIM, ERROR, GOOD, strip_controls};
 
 /// How often progress is printed where there is no terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(10);

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use prowess_wire::neutral::StopReason;
 use serde_json::Value;
 
-use crate::output::{self, NOTE, WARNING};
+use crate::output::{self, NOTE, WARNING, strip_controls};
 
 /// Maximum length of a tool's input as shown.
 const MAX_SHOWN_CHARS: usize = 160;
@@ -102,28 +102,10 @@ pub(super) fn shorten(text: &str) -> String {
     strip_controls(&short, true)
 }
 
-/// Replaces control characters, which could move the cursor or change colours.
-pub(crate) fn strip_controls(text: &str, one_line: bool) -> String {
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let keep = |c: char| !(c.is_control() || turns(c)) || !one_line && matches!(c, '\n' | '\t');
-    text.chars()
-        .map(|c| if keep(c) { c } else { '\u{fffd}' })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn model_text_cannot_steer_a_terminal() {
-        assert_eq!(
-            strip_controls("a\u{1b}[2J\nb\u{202e}", false),
-            "a\u{fffd}[2J\nb\u{fffd}"
-        );
-        assert_eq!(strip_controls("a\nb", true), "a\u{fffd}b");
-    }
 
     #[test]
     fn calls_are_shown_by_their_main_argument() {

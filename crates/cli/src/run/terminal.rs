@@ -6,9 +6,9 @@ use prowess_engine::{OutputFile, RunStep};
 use prowess_wire::neutral::{Content, StreamEvent};
 
 use super::RunReporter;
-use super::printer::{RunPrinter, shorten, strip_controls};
+use super::printer::{RunPrinter, shorten};
 use crate::display_path;
-use crate::output::{self, DIM, ERROR, GOOD, NOTE, WARNING};
+use crate::output::{self, DIM, ERROR, GOOD, NOTE, WARNING, strip_controls};
 use prowess::{Event, RunOutput};
 
 /// Shows a run in a terminal.

@@ -12,7 +12,7 @@ use prowess_source::{Catalogue, LabelledSource};
 use super::list_remote;
 use crate::client::RemoteArgs;
 use crate::fetch::FetchArgs;
-use crate::output::{self, first_line, format_count, format_size};
+use crate::output::{self, first_line, format_count, format_size, strip_controls};
 use crate::{Exit, display_path, usage_error};
 
 /// List the skills of folders and archives, or of a server.
@@ -101,7 +101,7 @@ fn catalogue_table(catalogue: &Catalogue, sources: &[LabelledSource]) -> Table {
     table.set_header(header);
     for (name, entry) in &catalogue.entries {
         let mut row = vec![
-            name.clone(),
+            strip_controls(name, true),
             entry.skill.version.clone().unwrap_or_else(|| "-".into()),
             tool_count(entry),
             entry.skill.bundle.len().to_string(),

@@ -8,7 +8,7 @@ use prowess_skill::{BundleLimits, Profile, Severity, Skill};
 
 use super::inputs;
 use crate::fetch::FetchArgs;
-use crate::output::{self, DIM, STRONG, format_count, format_size};
+use crate::output::{self, DIM, STRONG, format_count, format_size, strip_controls};
 use crate::{Exit, paths, snippet};
 
 /// Show the content of a skill.
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         return show_file(skill, path);
     }
     if args.body {
-        output::print_text(&format!("{}\n", skill.body))?;
+        output::print_foreign(&format!("{}\n", skill.body))?;
     } else if args.json {
         let mut value = serde_json::to_value(skill)?;
         if let Some(object) = value.as_object_mut() {
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 fn show_file(skill: &Skill, path: &str) -> anyhow::Result<Exit> {
     match disclose::file(skill, path, usize::MAX) {
-        Some(FileContent::Text(fragment)) => output::print_text(&fragment.text)?,
+        Some(FileContent::Text(fragment)) => output::print_foreign(&fragment.text)?,
         Some(FileContent::Binary(bytes)) => {
             use std::io::Write;
             std::io::stdout().lock().write_all(&bytes)?;
@@ -83,9 +83,11 @@ fn show_file(skill: &Skill, path: &str) -> anyhow::Result<Exit> {
 fn render_page(skill: &Skill) -> String {
     let mut page = format!(
         "{STRONG}{}{STRONG:#}\n{}\n\n",
-        skill.name, skill.description
+        strip_controls(&skill.name, true),
+        strip_controls(&skill.description, false)
     );
     let mut row = |label: &str, value: &str| {
+        let value = strip_controls(value, false);
         page.push_str(&format!("{DIM}{label:<14}{DIM:#} {value}\n"));
     };
     let optional = [
@@ -119,9 +121,9 @@ fn render_page(skill: &Skill) -> String {
             page.push_str(&format!(
                 "  {}({})  {DIM}{}{DIM:#}\n    {}\n",
                 tool.name,
-                args.join(", "),
+                strip_controls(&args.join(", "), true),
                 tool.script,
-                tool.description
+                strip_controls(&tool.description, false)
             ));
         }
         if skill.python_tools {

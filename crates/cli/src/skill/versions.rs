@@ -5,10 +5,10 @@ use prowess_client::{RemoteSkill, VersionState};
 use serde_json::{Value, json};
 
 use crate::client::{self, RemoteArgs};
-use crate::output::{self, first_line, format_count};
+use crate::output::{self, first_line, format_count, strip_controls};
 use crate::{Exit, format_date};
 
-/// List the versions of a skill on a server, newest first, with what is said about them.
+/// List the versions of a skill on a server, newest first, with their notes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The skill's id or name
@@ -62,9 +62,9 @@ fn versions_table(skill: &RemoteSkill, versions: &[VersionState]) -> Table {
         }
         marks.insert(0, version.version.clone());
         let text = match (&state.revoked, &state.notes) {
-            (Some(revoked), _) => format!("revoked: {}", revoked.reason),
+            (Some(revoked), _) => strip_controls(&format!("revoked: {}", revoked.reason), false),
             (None, Some(notes)) => first_line(notes),
-            (None, None) => version.description.clone(),
+            (None, None) => strip_controls(&version.description, false),
         };
         table.add_row([
             marks.join(" "),
