@@ -272,8 +272,15 @@ def _request(
 
 
 def _files(files: InputFile | Iterable[InputFile]) -> list[str | tuple[str, bytes]]:
-    several: Iterable[Any] = [files] if isinstance(files, (str, os.PathLike)) else files
+    one = isinstance(files, (str, os.PathLike)) or _is_pair(files)
+    several: Iterable[Any] = [files] if one else files  # type: ignore[assignment]
     return [_file(file) for file in several]
+
+
+def _is_pair(files: Any) -> bool:
+    """Whether it is a name and its content, rather than several files."""
+    is_two = isinstance(files, tuple) and len(files) == 2
+    return is_two and isinstance(files[1], (bytes, bytearray, memoryview))
 
 
 def _file(file: InputFile) -> str | tuple[str, bytes]:

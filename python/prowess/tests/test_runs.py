@@ -159,6 +159,8 @@ def test_files_are_given_to_the_code(client: Prowess, greeter: Path, tmp_path: P
         assert result.text == "Copied."
         (copy,) = result.files
         assert copy.name == "copy.txt" and copy.read().startswith(b"noted")
+    alone = client.run(MODEL, "Copy it", files=("note.txt", b"alone"))
+    assert [file.read()[:5] for file in alone.files] == [b"alone"]
     for wrong in [tmp_path / "missing", tmp_path]:
         with pytest.raises(prowess.SourceError) as caught:
             client.run(MODEL, "Copy it", files=[wrong])
