@@ -2,7 +2,7 @@
 //!
 //! `custom_llm_provider=anthropic`, in the query, a header or the form, or as the configured
 //! default, forwards a request about skills to the account at Anthropic and returns its
-//! response unchanged. The account belongs to the server's owner, so only the default tenant
+//! response unchanged. The account belongs to the operator, so only the default tenant
 //! may use it: others would see its skills. `prowess-provider` sends the requests.
 
 use axum::body::Body;

@@ -69,7 +69,7 @@ pub struct ServerSettings {
     pub min_body_rate: u64,
     /// Bytes of request bodies in memory, of which a tenant may have half.
     pub body_bytes_in_flight: usize,
-    /// Concurrent requests of a tenant's keys. The server's owner has no limit.
+    /// Concurrent requests of a tenant's keys. The operator has no limit.
     pub requests_per_tenant: usize,
     /// How long a body waits for others to release memory.
     pub body_wait: Duration,

@@ -116,7 +116,7 @@ impl InProcessCaller {
         key.map(|key| key.scope_names()).unwrap_or_default()
     }
 
-    /// Whether it is the server's owner.
+    /// Whether it is the operator.
     pub fn is_operator(&self) -> bool {
         self.principal.key().is_none()
     }

@@ -307,7 +307,7 @@ const SKILLS_OF_A_REQUEST: &str = "The request as the vendor's API has it. Skill
     its `version` selects those that have it, in the versions that it points to. A key, or the \
     configuration, can open all skills without it.";
 
-const NOTES: &str = "What is said about the version, without control characters";
+const NOTES: &str = "Notes on the version, without control characters";
 
 /// A skill as its files, or as the fields of a SKILL.md.
 fn skill_form() -> Value {

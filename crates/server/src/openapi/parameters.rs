@@ -138,7 +138,7 @@ pub(crate) const USAGE: &[Parameter] = &[
     (
         "tenant",
         ParameterKind::Tenant,
-        "One tenant only; for the server's owner",
+        "One tenant only; for the operator",
     ),
     (
         "limit",
@@ -159,7 +159,7 @@ const UNTIL: Parameter = (
 const TENANT: Parameter = (
     "tenant",
     ParameterKind::Tenant,
-    "One tenant only; for the server's owner",
+    "One tenant only; for the operator",
 );
 pub(crate) const KEYS: &[Parameter] = &[LIMIT, PAGE, TENANT];
 pub(crate) const TENANTS: &[Parameter] = &[
@@ -208,7 +208,7 @@ pub(crate) const RUNS: &[Parameter] = &[
     (
         "state",
         ParameterKind::Text,
-        "Only runs in this state, or that ended so",
+        "Only runs that are in this state, or ended in it",
     ),
 ];
 pub(crate) const ALT: &[Parameter] = &[(
@@ -273,13 +273,13 @@ pub(crate) const SKILL_USAGE: &[Parameter] = &[
     (
         "filter",
         ParameterKind::SkillRuns,
-        "Only skills of which this is true",
+        "Only skills that no run offered, that no run loaded, or that a run loaded but did not use",
     ),
     (
         "skill_id",
         ParameterKind::Ids,
-        "Only these skills, in one page, with tokens and cost for administrators; the other \
-         parameters but `days` do not count then",
+        "Only these skills, in one page, with tokens and cost for administrators; of the other \
+         parameters only `days` applies",
     ),
 ];
 pub(crate) const ANTHROPIC_PAGE: &[Parameter] = &[LIMIT, PAGE];

@@ -21,13 +21,16 @@ pub(super) static ROUTES: &[RouteRow] = &[
     RouteRow::plain(
         "/healthz",
         |method, _| on(method, alive),
-        Operation::new("The process runs", OperationResponse::Json),
+        Operation::new("Whether the process runs", OperationResponse::Json),
         NAMES,
     ),
     RouteRow::plain(
         "/readyz",
         |method, _| on(method, readiness::ready),
-        Operation::new("Ready to serve requests", OperationResponse::Json),
+        Operation::new(
+            "Whether the server can serve requests",
+            OperationResponse::Json,
+        ),
         NAMES,
     ),
     RouteRow::plain(

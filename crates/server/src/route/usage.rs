@@ -32,7 +32,7 @@ pub(super) static ROUTES: &[RouteRow] = &[RouteRow {
     names: PathNames::Nothing("sums over the tenant's own calls; tests/gateway/usage.rs"),
 }];
 
-/// An admin key sees its tenant; the server's owner sees all, or the selected one.
+/// An admin key sees its tenant; the operator sees all, or the selected one.
 async fn list(
     State(app): State<App>,
     principal: Principal,

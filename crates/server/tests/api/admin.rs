@@ -279,7 +279,7 @@ async fn an_admin_key_manages_its_own_tenant_only(server: Server) {
         assert_eq!(tenants, ["other"]);
     }
     assert!(works(&server, text(&made, "key")).await);
-    // The server's owner sees all.
+    // The operator sees all.
     let all = get(&server, MASTER, "/keys").await.ok();
     assert_eq!(all["data"].as_array().unwrap().len(), 3);
     revoke(&server, MASTER, id).await.ok();

@@ -66,6 +66,25 @@ async fn every_route_is_described_once_per_api_or_is_below_another_mount() {
     }
 }
 
+/// Readers and generators of clients see a summary without the ones before it.
+#[tokio::test]
+async fn every_summary_names_its_object() {
+    let server = Server::new().await;
+    let document = server
+        .get(TestDialect::OpenAi, "/openapi.json")
+        .send()
+        .await
+        .ok();
+    let paths = document["paths"].as_object().unwrap();
+    let operations = paths.values().flat_map(|path| path.as_object().unwrap());
+    for (method, operation) in operations {
+        let summary = operation["summary"].as_str().unwrap();
+        let object = summary.split_once(' ').map_or("", |(_, object)| object);
+        let refers = object.starts_with("its ") || object.starts_with("one of its ");
+        assert!(!refers, "{method}: {summary}");
+    }
+}
+
 #[tokio::test]
 async fn every_route_of_the_table_is_served_at_each_of_its_paths() {
     let server = Server::new().await;

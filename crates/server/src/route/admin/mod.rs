@@ -1,7 +1,7 @@
 //! `/v1/admin`: what operators and administrators of tenants see and change. No vendor has
 //! these objects, so all dialects get the same.
 //!
-//! An admin key manages its own tenant. The server's owner manages all, and only the owner sees
+//! An admin key manages its own tenant. The operator manages all, and only the operator sees
 //! what is about the whole server: tenants, providers, the cluster and the configuration.
 
 mod audit;
@@ -111,7 +111,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
         RouteMethod::Get,
         "/admin/providers",
         |method, _| on(method, providers::list),
-        Operation::new("The health of providers", Object("ProviderHealthList")),
+        Operation::new("List the health of providers", Object("ProviderHealthList")),
         WHOLE_SERVER,
     ),
     row(
@@ -177,7 +177,7 @@ fn with_small_body(handler: MethodRouter<App>) -> MethodRouter<App> {
     handler.layer(DefaultBodyLimit::max(JSON_BYTES))
 }
 
-/// The tenant that a request is about: a key's own; for the server's owner the one in the
+/// The tenant that a request is about: a key's own; for the operator the one in the
 /// query, or all.
 fn tenant_of(principal: &Principal, query: &Query) -> Result<Option<TenantId>, HttpError> {
     match (principal.key(), query.get("tenant")) {

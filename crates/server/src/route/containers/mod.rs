@@ -56,7 +56,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
         RouteMethod::Get,
         FILES,
         |method, setup| with_body_limit(on(method, files::list::list), setup),
-        Operation::new("List its files", Object("ContainerFileList"))
+        Operation::new("List the files of a container", Object("ContainerFileList"))
             .query(query::OPENAI_CONTAINER_FILES),
         NAMES_CONTAINER,
     ),
@@ -71,21 +71,24 @@ pub(super) static ROUTES: &[RouteRow] = &[
         RouteMethod::Get,
         FILE,
         |method, setup| with_body_limit(on(method, files::get::get), setup),
-        Operation::new("Get one of its files", Object("ContainerFile")),
+        Operation::new("Get a file of a container", Object("ContainerFile")),
         NAMES_FILE,
     ),
     RouteRow::openai(
         RouteMethod::Delete,
         FILE,
         |method, setup| with_body_limit(on(method, files::delete::delete), setup),
-        Operation::new("Delete one of its files", Object("Deleted")),
+        Operation::new("Delete a file of a container", Object("Deleted")),
         NAMES_FILE,
     ),
     RouteRow::openai(
         RouteMethod::Get,
         "/containers/{container}/files/{file}/content",
         |method, setup| with_body_limit(on(method, files::content::content), setup),
-        Operation::new("Download one of its files", OperationResponse::Bytes("*/*")),
+        Operation::new(
+            "Download a file of a container",
+            OperationResponse::Bytes("*/*"),
+        ),
         NAMES_FILE,
     ),
     RouteRow::openai(
@@ -93,7 +96,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
         "/containers/{container}/files/{file}/preview",
         |method, setup| with_body_limit(on(method, files::preview::preview), setup),
         Operation::new(
-            "Draw a page of one of its PDF files",
+            "Draw a page of a PDF file of a container",
             OperationResponse::Bytes("image/png"),
         )
         .query(query::PDF_PAGE),

@@ -32,7 +32,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
         "/health/readiness",
         |method, _| on(method, health::ready),
         Operation::new(
-            "Ready to serve requests, in LiteLLM's format",
+            "Whether the server can serve requests, in LiteLLM's format",
             OperationResponse::Json,
         ),
         NAMES,
@@ -52,7 +52,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
 ];
 
 const ALIVE: Operation = Operation::new(
-    "The process runs, in LiteLLM's format",
+    "Whether the process runs, in LiteLLM's format",
     OperationResponse::Text,
 );
 const MODEL_INFO: Operation = Operation::new("List models with prices", OperationResponse::Json);

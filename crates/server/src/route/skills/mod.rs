@@ -86,7 +86,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
         |method, setup| divertible(on(method, overlap::overlap), setup),
         Operations::both(
             Operation::new(
-                "List skills that take each other's queries, the worst first",
+                "List skills that are found for each other's queries, the worst first",
                 OperationResponse::Json,
             )
             .query(query::SKILL_OVERLAP),
@@ -147,7 +147,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
         RouteMethod::Get,
         "/skills/{skill}/content",
         |method, setup| divertible(on(method, content::content), setup),
-        Operations::both(Operation::new("Download its default version", ZIP)),
+        Operations::both(Operation::new("Download the default version", ZIP)),
         NAMES_SKILL,
     ),
     row(
@@ -164,7 +164,10 @@ pub(super) static ROUTES: &[RouteRow] = &[
         RouteMethod::Get,
         "/skills/{skill}/labels",
         |method, setup| divertible(on(method, labels::list::list), setup),
-        Operations::both(Operation::new("List its labels", OperationResponse::Json)),
+        Operations::both(Operation::new(
+            "List the labels of a skill",
+            OperationResponse::Json,
+        )),
         NAMES_SKILL,
     ),
     row(
@@ -173,7 +176,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
         |method, setup| small_json(on(method, labels::set::set), setup),
         Operations::both(
             Operation::new(
-                "Make a label point to a version: create or move it",
+                "Create a label, or move it to another version",
                 OperationResponse::Json,
             )
             .body(OperationBody::LabelTarget),
@@ -254,7 +257,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
         RouteMethod::Get,
         "/skills/{skill}/versions/{version}/content",
         |method, setup| divertible(on(method, versions::content::content), setup),
-        Operations::both(Operation::new("Download its files", ZIP)),
+        Operations::both(Operation::new("Download the files of a version", ZIP)),
         NAMES_VERSION,
     ),
     row(
@@ -262,7 +265,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
         "/skills/{skill}/versions/{version}/files",
         |method, setup| divertible(on(method, versions::files::files), setup),
         Operations::both(Operation::new(
-            "List its files, with sizes and digests",
+            "List the files of a version, with sizes and digests",
             OperationResponse::Json,
         )),
         NAMES_VERSION,
@@ -273,7 +276,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
         |method, setup| divertible(on(method, versions::file::file), setup),
         Operations::both(
             Operation::new(
-                "Download one of its files",
+                "Download a file of a version",
                 OperationResponse::Bytes("application/octet-stream"),
             )
             .query(query::SKILL_FILE),
@@ -286,7 +289,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
         |method, setup| divertible(on(method, versions::preview::preview), setup),
         Operations::both(
             Operation::new(
-                "Draw a page of one of its PDF files",
+                "Draw a page of a PDF file of a version",
                 OperationResponse::Bytes("image/png"),
             )
             .query(query::SKILL_FILE_PAGE),

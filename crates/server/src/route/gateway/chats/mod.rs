@@ -38,8 +38,11 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
         RouteMethod::Post,
         COMPLETION,
         |method, _| on(method, update::update),
-        Operation::new("Update its metadata", OperationResponse::Json)
-            .body(OperationBody::Metadata),
+        Operation::new(
+            "Update the metadata of a completion",
+            OperationResponse::Json,
+        )
+        .body(OperationBody::Metadata),
         NAMES_COMPLETION,
     ),
     RouteRow::openai(
@@ -56,7 +59,8 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
         RouteMethod::Get,
         "/chat/completions/{id}/messages",
         |method, _| on(method, messages::list),
-        Operation::new("List its messages", OperationResponse::Json).query(query::ITEMS),
+        Operation::new("List the messages of a completion", OperationResponse::Json)
+            .query(query::ITEMS),
         NAMES_COMPLETION,
     ),
 ];

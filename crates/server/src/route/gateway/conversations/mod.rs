@@ -43,7 +43,8 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
         RouteMethod::Post,
         CONVERSATION,
         |method, _| on(method, update::update),
-        Operation::new("Update its metadata", CONVERSATION_OBJECT).body(OperationBody::Metadata),
+        Operation::new("Update the metadata of a conversation", CONVERSATION_OBJECT)
+            .body(OperationBody::Metadata),
         NAMES_CONVERSATION,
     ),
     RouteRow::openai(
@@ -60,7 +61,8 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
         RouteMethod::Get,
         ITEMS,
         |method, _| on(method, items::list::list),
-        Operation::new("List its items", OperationResponse::Json).query(query::ITEMS),
+        Operation::new("List the items of a conversation", OperationResponse::Json)
+            .query(query::ITEMS),
         NAMES_CONVERSATION,
     ),
     RouteRow::openai(
@@ -74,7 +76,7 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
         RouteMethod::Get,
         ITEM,
         |method, _| on(method, items::get::get),
-        Operation::new("Get one of its items", OperationResponse::Json),
+        Operation::new("Get an item of a conversation", OperationResponse::Json),
         NAMES_ITEM,
     ),
     RouteRow::openai(

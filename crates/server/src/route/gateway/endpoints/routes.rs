@@ -38,12 +38,12 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
     ),
     post(
         "/audio/transcriptions",
-        Operation::new("Write down speech", OperationResponse::Stream)
+        Operation::new("Transcribe speech", OperationResponse::Stream)
             .body(OperationBody::EndpointForm("file")),
     ),
     post(
         "/audio/translations",
-        Operation::new("Write down speech in English", OperationResponse::Json)
+        Operation::new("Translate speech to English text", OperationResponse::Json)
             .body(OperationBody::EndpointForm("file")),
     ),
     post(
@@ -53,7 +53,7 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
     ),
     post(
         "/rerank",
-        Operation::new("Order documents for a query", OperationResponse::Json)
+        Operation::new("Rank documents for a query", OperationResponse::Json)
             .body(OperationBody::Endpoint(&["model", "query", "documents"])),
     ),
     RouteRow {
@@ -64,7 +64,7 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
         operations: Operations::only(
             ApiMount::Plain,
             Operation::new(
-                "Order documents for a query, by the second version of the API",
+                "Rank documents for a query, by the second version of the API",
                 OperationResponse::Json,
             )
             .body(OperationBody::Endpoint(&["model", "query", "documents"])),

@@ -40,7 +40,11 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
         RouteMethod::Get,
         "/responses/{id}/input_items",
         |method, _| on(method, input_items::list),
-        Operation::new("List its input items", OperationResponse::Json).query(query::ITEMS),
+        Operation::new(
+            "List the input items of a response",
+            OperationResponse::Json,
+        )
+        .query(query::ITEMS),
         NAMES,
     ),
 ];

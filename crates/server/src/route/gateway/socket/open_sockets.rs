@@ -11,8 +11,7 @@ use prowess_store::TenantId;
 
 use crate::error::HttpError;
 
-/// Sockets that one tenant may open with its keys. The server's owner is limited only by the
-/// total.
+/// Sockets that one tenant may open with its keys. The operator is limited only by the total.
 const MAX_SOCKETS_PER_TENANT: usize = 64;
 /// Sockets that may be open.
 const MAX_SOCKETS: usize = 1_024;
