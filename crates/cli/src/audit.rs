@@ -60,7 +60,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.limit == 0 && !args.json {
         return Err(usage_error(
-            "--limit 0 needs --json: a table of all is not printed",
+            "--limit 0 needs --json: all entries are printed as JSON only",
         ));
     }
     let mut printer = Printer::new(args);

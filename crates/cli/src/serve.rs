@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// PROWESS_MASTER_KEY (or PROWESS_MASTER_KEY_FILE) is set
     #[arg(long, value_name = "ADDRESS", env = "PROWESS_LISTEN")]
     listen: Option<String>,
-    /// Serve no web console at /console
+    /// Do not serve the web console at /console
     #[arg(long)]
     no_console: bool,
     /// What to log. RUST_LOG overrides it for single modules, such as

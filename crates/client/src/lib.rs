@@ -14,7 +14,7 @@
 //! | `record` | skills and versions as a server returns them |
 //! | `releases` | labels, notes, revocations, comparisons and imports of skills |
 //! | `route` | the skills that fit a task |
-//! | `overlap` | the skills that take each other's queries |
+//! | `overlap` | the skills that are found for each other's queries |
 //! | `skill_usage` | how often skills were offered, loaded and used |
 //! | `runs` | kept runs: submit, follow, cancel |
 //! | `messages` | requests to models, streamed |

@@ -1,4 +1,4 @@
-//! The skills of a server that take each other's queries.
+//! The skills of a server that are found for each other's queries.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::route::WordMatch;
 /// Skills that a server examines per request.
 const PAGE_SKILLS: usize = 50;
 
-/// Skills that take each other's queries.
+/// Skills that are found for each other's queries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OverlapReport {
     /// The pairs.

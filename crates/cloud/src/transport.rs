@@ -175,7 +175,8 @@ fn error_code(body: &[u8]) -> Option<String> {
 /// An address that may get secrets: encrypted, or on this machine or its link-local network.
 pub(crate) fn checked_url(source: &str, text: &str) -> Result<Url, CloudError> {
     let refused = |reason: String| CloudError::refused(source, reason);
-    let url = Url::parse(text).map_err(|error| refused(format!("{text:?} is no URL: {error}")))?;
+    let url =
+        Url::parse(text).map_err(|error| refused(format!("{text:?} is not a URL: {error}")))?;
     let is_allowed = match url.scheme() {
         "https" => url.host_str().is_some(),
         "http" => is_near(&url),

@@ -71,5 +71,5 @@ fn version_path(skill: &str, version: &str) -> String {
 
 fn request(path: &str) -> Result<Request<Body>, PageError> {
     let request = Request::get(path).body(Body::empty());
-    request.map_err(|_| PageError::bad_request("this is no address of a skill"))
+    request.map_err(|_| PageError::bad_request("this address does not name a skill"))
 }

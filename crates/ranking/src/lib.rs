@@ -24,7 +24,7 @@
 //! | `explanation` | which words of a query a skill has, and where |
 //! | `rank`, `rank_with_words` | ranks in memory, and with the words that match |
 //! | `posting_lists` | the same for many queries over the same skills |
-//! | `overlap` | which skills take the queries of another |
+//! | `overlap` | which skills are found for the queries of another |
 //! | `mentions` | skills that a text names outright |
 
 mod aliases;

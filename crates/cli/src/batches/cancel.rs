@@ -6,8 +6,8 @@ use crate::{Exit, client};
 
 /// Cancel a batch.
 ///
-/// Requests that run are stopped by the server, those that ended keep their results. A batch
-/// that has ended stays as it is. Prints how the batch is afterwards.
+/// Requests in progress are stopped; those that have ended keep their results. A batch that has
+/// ended is not changed. Prints the state of the batch afterwards.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The batch (msgbatch_…, batch_…)

@@ -30,8 +30,8 @@ pub(crate) struct Args {
     /// Days until the key expires; default: never
     #[arg(long, value_name = "DAYS")]
     expires: Option<u32>,
-    /// Open all stored skills to the runs of the key, as if their requests had `auto`; false
-    /// closes them; default: as `auto` under [skills]
+    /// Whether all stored skills are open to the runs of the key, as if their requests had
+    /// `auto`; default: `auto` under [skills] decides
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     auto: Option<bool>,
     #[command(flatten)]

@@ -70,7 +70,7 @@ impl KeyView {
             limits.unwrap_or_else(|| "no limits".to_owned()),
             match self.auto {
                 Some(true) => "; all stored skills are open to its runs",
-                Some(false) => "; its runs have the skills that requests open",
+                Some(false) => "; its runs use only skills that their requests name",
                 None => "",
             }
         )

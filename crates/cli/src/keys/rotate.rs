@@ -10,8 +10,7 @@ use super::place::PlaceArgs;
 pub(crate) struct Args {
     /// The key's id (key_…) or prefix (sk-pw-…)
     key: String,
-    /// How long the secret that the key has now is still accepted: 90s, 10m, 24h or 7d;
-    /// default: not at all
+    /// How long the present secret is still accepted: 90s, 10m, 24h or 7d; default: not at all
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     grace: Option<Duration>,
     #[command(flatten)]

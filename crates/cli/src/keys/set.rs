@@ -36,8 +36,8 @@ pub(crate) struct Args {
     /// Days from now until the key expires, or none
     #[arg(long, value_name = "DAYS", value_parser = parse_rate::<u32>)]
     expires: Option<Setting<u32>>,
-    /// Whether all stored skills are open to the runs of the key: true, false or none, for as
-    /// `auto` under [skills]
+    /// Whether all stored skills are open to the runs of the key: true, false, or none to leave
+    /// it to `auto` under [skills]
     #[arg(long, value_name = "BOOL", value_parser = parse_bool)]
     auto: Option<Setting<bool>>,
     #[command(flatten)]

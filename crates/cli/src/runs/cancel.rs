@@ -7,7 +7,7 @@ use crate::{Exit, output};
 
 /// Cancel a run of a server.
 ///
-/// A run that has ended stays as it is. Prints how the run is afterwards.
+/// A run that has ended is not changed. Prints the state of the run afterwards.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The run (run_…)

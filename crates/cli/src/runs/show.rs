@@ -27,7 +27,7 @@ fn print_journal_run(run: &JournalRun, as_json: bool) -> anyhow::Result<()> {
         return output::print_json(&run_summary(&RunRecord::from(run)));
     }
     let cancelled = match run.cancel_requested && !run.state.is_terminal() {
-        true => ", to be cancelled",
+        true => ", being cancelled",
         false => "",
     };
     let steps = output::format_count(usize::try_from(run.steps).unwrap_or_default(), "step");

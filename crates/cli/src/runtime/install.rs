@@ -12,7 +12,7 @@ use super::sandbox_settings;
 use crate::config_args::ConfigArgs;
 use crate::{Exit, output, paths};
 
-/// Install a runtime, or continue an installation that was ended.
+/// Install a runtime, or continue an interrupted installation.
 ///
 /// Packages come from the mirrors that this host's apt, pip and npm are configured with. Use
 /// the runtime with `runtime = "NAME"` under [sandbox] in prowess.toml.
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// A list of packages to make it from, in TOML
     #[arg(long, value_name = "FILE", value_parser = paths::path_parser())]
     list: Option<PathBuf>,
-    /// Make it again, with the current versions of its packages
+    /// Install it again, with the current versions of its packages
     #[arg(long)]
     again: bool,
     #[command(flatten)]
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         Err(error @ RuntimeError::Broken(_)) => {
             output::print_error(&error.to_string());
             output::print_remark(&format!(
-                "to begin anew: prowess runtime remove {name}, then install it again"
+                "to start over: prowess runtime remove {name}, then install it again"
             ));
             Ok(Exit::Problems)
         }

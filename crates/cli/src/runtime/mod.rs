@@ -17,7 +17,7 @@ use super::config_args::ConfigArgs;
 pub(crate) enum Command {
     /// List runtimes, and whether they are installed
     List(list::Args),
-    /// Install a runtime, or continue an installation that was ended
+    /// Install a runtime, or continue an interrupted installation
     Install(install::Args),
     /// Check whether programs and modules of a runtime work in the sandbox
     Check(check::Args),

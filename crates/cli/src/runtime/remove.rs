@@ -8,7 +8,7 @@ use super::sandbox_settings;
 use crate::config_args::ConfigArgs;
 use crate::{Exit, output};
 
-/// Remove a runtime, and what an unfinished installation of it has left.
+/// Remove a runtime, and the files of an unfinished installation of it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The runtime

@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// Create a version of this skill, by id or name; default: the skill with the same name
     #[arg(long, value_name = "ID")]
     skill: Option<String>,
-    /// What to say about new versions
+    /// Note for the new versions
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Make new versions the default

@@ -44,7 +44,7 @@ pub(super) enum Command {
     List(list::Args),
     /// Rank skills for a task, and show why
     Route(route::Args),
-    /// List skills that take each other's queries
+    /// List skills that are found for each other's queries
     Overlap(overlap::Args),
     /// Pack a skill into an archive
     Pack(pack::Args),
@@ -64,7 +64,7 @@ pub(super) enum Command {
     Diff(diff::Args),
     /// List, set, move or delete the labels of a skill on a server
     Label(label::Args),
-    /// Say something about a version of a skill on a server
+    /// Set or remove the note of a version of a skill on a server
     Note(note::Args),
     /// Set the default version of a skill on a server
     Default(default::Args),

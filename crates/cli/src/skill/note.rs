@@ -5,14 +5,14 @@ use serde_json::json;
 use crate::client::{self, RemoteArgs};
 use crate::{Exit, output};
 
-/// Say something about a version of a skill on a server.
+/// Set or remove the note of a version of a skill on a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The skill's id or name
     skill: String,
     /// The version: latest, default, an integer, an id or a label
     version: String,
-    /// What to say; without it, what was said is removed
+    /// The note; without it, the present note is removed
     #[arg(value_name = "TEXT")]
     text: Option<String>,
     /// Print JSON

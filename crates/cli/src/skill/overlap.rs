@@ -1,4 +1,4 @@
-//! `prowess skill overlap`: which skills take each other's queries
+//! `prowess skill overlap`: which skills are found for each other's queries
 
 use std::path::PathBuf;
 
@@ -15,8 +15,8 @@ use crate::{Exit, paths};
 /// Words that are shown per pair.
 const SHOWN_WORDS: usize = 6;
 
-/// List skills that take each other's queries, the worst first. Each skill is searched for by
-/// what it says about when to use it, without its name.
+/// List skills that are found for each other's queries, the worst first. Each skill is searched
+/// for by what it says about when to use it, without its name.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills, archives or URLs
@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Examine only this skill: its name, or its id on a server
     #[arg(long, value_name = "SKILL")]
     skill: Option<String>,
-    /// Show at most so many pairs
+    /// Maximum number of pairs to show
     #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=5000))]
     limit: u16,
     /// Print JSON

@@ -1,5 +1,5 @@
-//! Finds the skills of folders, archives and URLs that take each other's queries, as a server
-//! does for those it stores.
+//! Finds which skills of folders, archives and URLs are found for each other's queries, as a
+//! server does for those it stores.
 
 use std::path::PathBuf;
 

@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Make the new version the default
     #[arg(long)]
     default: bool,
-    /// What to say about the new version
+    /// Note for the new version
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     /// Create a version even if nothing has changed

@@ -12,10 +12,10 @@ pub(crate) struct Args {
     skill: String,
     /// The version: latest, default, an integer, an id or a label
     version: String,
-    /// Why; whoever requests the version reads it
+    /// Why; shown to everybody who requests the version
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Where the default and the labels that point to it move
+    /// The version to which the default and the labels that point to it are moved
     #[arg(long, value_name = "VERSION")]
     move_to: Option<String>,
     /// Print JSON

@@ -34,7 +34,7 @@ pub(crate) struct Args {
         hide_env_values = true
     )]
     api_key: Option<String>,
-    /// Show at most so many skills
+    /// Maximum number of skills to show
     #[arg(long, value_name = "NUMBER", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
     /// Print JSON

@@ -11,13 +11,13 @@ use crate::output::{self, format_count};
 /// List how often the skills of a server were offered, loaded and used in runs.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// How many days, with today
+    /// Number of days, including today
     #[arg(long, value_name = "NUMBER", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=400))]
     days: u32,
-    /// Only skills of which this is true
+    /// Show only skills that were not offered, loaded or used
     #[arg(long, value_name = "WHAT")]
     filter: Option<UsageFilter>,
-    /// Show at most so many skills
+    /// Maximum number of skills to show
     #[arg(long, value_name = "NUMBER", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     limit: u32,
     /// Print JSON

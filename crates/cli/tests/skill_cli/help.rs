@@ -63,7 +63,7 @@ fn help_names_the_verbs_and_the_exit_codes() {
       show      Show the content of a skill
       list      List the skills of folders and archives, or of a server
       route     Rank skills for a task, and show why
-      overlap   List skills that take each other's queries
+      overlap   List skills that are found for each other's queries
       pack      Pack a skill into an archive
       scan      Scan skills for security problems, without running anything
       explain   Explain a rule, or list all of them
@@ -73,7 +73,7 @@ fn help_names_the_verbs_and_the_exit_codes() {
       versions  List the versions of a skill on a server
       diff      Show what differs between two versions of a skill, or between two skills
       label     List, set, move or delete the labels of a skill on a server
-      note      Say something about a version of a skill on a server
+      note      Set or remove the note of a version of a skill on a server
       default   Set the default version of a skill on a server
       revoke    Revoke a version of a skill on a server: nothing can use it
       restore   Restore a revoked version of a skill on a server

@@ -136,7 +136,7 @@ impl SubjectTokenPlace {
                 let response = google.sender.send(SOURCE, &self.request(url)?).await?;
                 let text = std::str::from_utf8(response.body());
                 let text =
-                    text.map_err(|_| CloudError::refused(SOURCE, "the subject token is no text"))?;
+                    text.map_err(|_| CloudError::refused(SOURCE, "the subject token is not text"))?;
                 self.format.token(text)
             }
             (None, None) => Err(unsupported("neither a file nor a URL")),
@@ -146,7 +146,8 @@ impl SubjectTokenPlace {
     fn request(&self, url: &str) -> Result<Request<Bytes>, CloudError> {
         let mut request = request_to(&checked_url(SOURCE, url)?, Bytes::new());
         for (name, value) in self.headers.iter().take(MAX_HEADERS) {
-            let wrong = |_| CloudError::refused(SOURCE, format!("{name:?} is no header's name"));
+            let wrong =
+                |_| CloudError::refused(SOURCE, format!("{name:?} is not the name of a header"));
             let header = HeaderName::try_from(name.as_str()).map_err(wrong)?;
             request
                 .headers_mut()

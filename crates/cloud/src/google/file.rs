@@ -54,7 +54,7 @@ impl CredentialsFile {
             CloudError::refused(
                 source,
                 format!(
-                    "it is no credentials file of Google that can be used here (line {line}, \
+                    "it is not a credentials file of Google that can be used here (line {line}, \
                      column {column}); it must be a service account key, user credentials, an \
                      external account or an impersonated service account"
                 ),

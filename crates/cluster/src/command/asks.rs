@@ -94,7 +94,7 @@ impl<'a> Asks<'a> {
             access.skills.contains(digest) || access.files.content_size(digest).is_some()
         };
         if let Some(foreign) = digests.iter().find(|digest| !is_known(digest)) {
-            return Err(format!("{foreign} is no content of this container"));
+            return Err(format!("{foreign} is not content of this container"));
         }
         let pending = access.pending_places(digests).await?;
         if !pending.is_empty() {

@@ -129,9 +129,12 @@ fn build(method: Method, path: &str, body: Option<&Value>) -> Result<Request<Bod
 
 async fn read_json<T: DeserializeOwned>(response: Response<Body>) -> Result<T, PageError> {
     let body = axum::body::to_bytes(response.into_body(), MAX_ANSWER_BYTES).await;
-    let body = body.map_err(|error| PageError::internal("an answer could not be read", &error))?;
-    serde_json::from_slice(&body)
-        .map_err(|error| PageError::internal("an answer has another form than expected", &error))
+    let body = body.map_err(|error| {
+        PageError::internal("the response of the API could not be read", &error)
+    })?;
+    serde_json::from_slice(&body).map_err(|error| {
+        PageError::internal("the response of the API has an unexpected form", &error)
+    })
 }
 
 /// The API's own message, in whichever dialect it is.

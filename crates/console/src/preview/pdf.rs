@@ -74,7 +74,7 @@ impl PdfPlace {
     /// The request to the API for the picture of a page.
     pub(super) fn request(&self, number: u32) -> Result<Request<Body>, PageError> {
         let request = Request::get(numbered(&self.api, number)).body(Body::empty());
-        request.map_err(|_| PageError::bad_request("this is no address of a file"))
+        request.map_err(|_| PageError::bad_request("this address does not name a file"))
     }
 
     fn page(&self, number: u32, pages: u32) -> PdfPageView {

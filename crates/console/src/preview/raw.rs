@@ -100,7 +100,8 @@ async fn send_file(api: &Api, path: &str, query: &QueryFields) -> Result<Respons
     let about: FileName = api.get(path).await?;
     let name = about.filename.or(about.path).unwrap_or_default();
     let request = Request::get(format!("{path}/content")).body(Body::empty());
-    let request = request.map_err(|_| PageError::bad_request("this is no address of a file"))?;
+    let request =
+        request.map_err(|_| PageError::bad_request("this address does not name a file"))?;
     send_content(&name, api.send(request).await?, query).await
 }
 

@@ -107,7 +107,8 @@ async fn show(
     let about: ShownFile = api.get(path).await?;
     let name = about.filename.or(about.path).unwrap_or_default();
     let request = Request::get(format!("{path}/content")).body(Body::empty());
-    let request = request.map_err(|_| PageError::bad_request("this is no address of a file"))?;
+    let request =
+        request.map_err(|_| PageError::bad_request("this address does not name a file"))?;
     let body = api.send(request).await?.into_body();
     let (content, is_whole) = read_beginning(body).await?;
     let preview = Preview::new(name.as_str(), file.url, &content, is_whole);

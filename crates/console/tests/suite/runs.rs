@@ -89,7 +89,7 @@ async fn a_run_is_watched_as_it_goes_and_from_where_a_browser_was_cut_off() {
     );
     let text = all.text();
     for shown in [
-        "the model is told of greeter",
+        "the prompt lists greeter",
         "A card, please",
         "<strong>Turn 1</strong>: stage hero",
         "Let me &#60;i&#62;see&#60;/i&#62;.",

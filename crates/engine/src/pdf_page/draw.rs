@@ -127,7 +127,7 @@ async fn draw(
             pages,
         }),
         Some(_) => Err(not_drawn("its picture is too large")),
-        None => Err(not_drawn("the program made something that is no picture")),
+        None => Err(not_drawn("the program's output is not a picture")),
     }
 }
 

@@ -11,7 +11,7 @@ use super::report::{MissingPrerequisite, RuntimeCheck};
 pub enum RuntimeError {
     /// Not a name.
     #[error(
-        "`{name}` is not the name of a runtime: use small letters, digits and hyphens; a path \
+        "`{name}` is not the name of a runtime: use lower-case letters, digits and hyphens; a path \
          has a slash (./{name})"
     )]
     BadName {

@@ -67,7 +67,7 @@ pub(super) async fn draw_page(
         }
     })?;
     if !pdf.starts_with(b"%PDF-") {
-        let message = "only pages of PDF files are drawn, and this file is none: download it";
+        let message = "only pages of PDF files are drawn, and this is not a PDF file: download it";
         return Err(HttpError::bad_request("preview-not-pdf", message));
     }
     let drawing = app

@@ -1,4 +1,4 @@
-//! Skills that take each other's queries, over HTTP.
+//! Skills that are found for each other's queries, over HTTP.
 
 use axum::http::StatusCode;
 use prowess_testkit::SkillFixture;

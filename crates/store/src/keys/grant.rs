@@ -48,7 +48,7 @@ impl KeyGranter<'_> {
             || limits.tokens_per_minute.is_some()
             || limits.budget.is_some();
         let what = if is_limited {
-            Some("it has a rate limit or a budget, which another key would have again")
+            Some("it has a rate limit or a budget, which each further key would multiply")
         } else {
             excess(own, key)
         };
@@ -70,26 +70,26 @@ fn excess(outer: &KeyRecord, inner: &KeyRecord) -> Option<&'static str> {
     let rate = |limits: &KeyLimits| limits.requests_per_minute.map(u64::from);
     let (has, wants) = (&outer.limits, &inner.limits);
     if !inner.scopes.iter().all(|scope| outer.allows(*scope)) {
-        Some("the scopes are more than its own")
+        Some("it does not have all of these scopes")
     } else if !has.covers_models(wants) {
-        Some("the models are more than its own")
+        Some("it may not use all of these models")
     } else if beyond(rate(has), rate(wants))
         || beyond(has.tokens_per_minute, wants.tokens_per_minute)
     {
-        Some("the rate is more than its own")
+        Some("its own rate limit is lower")
     } else if has.budget.is_some_and(|most| {
         wants
             .budget
             .is_none_or(|requested| is_larger(requested, most))
     }) {
-        Some("the budget is more than its own")
+        Some("its own budget is smaller")
     } else if outer
         .expires_at
         .is_some_and(|last| inner.expires_at.is_none_or(|at| at > last))
     {
-        Some("it expires earlier itself")
+        Some("it expires earlier")
     } else if outer.auto == Some(false) && inner.auto != Some(false) {
-        Some("its own runs have only the skills that requests open")
+        Some("not all stored skills are open to its own runs")
     } else {
         None
     }

@@ -172,8 +172,8 @@ fn recording(media_type: &str, data: &str, path: &JsonPath<'_>) -> Result<Value,
         }
         None => {
             let why = format!(
-                "Chat Completions does not accept {media_type}: send a recording as WAV or MP3, or \
-                 use a model whose API accepts it"
+                "Chat Completions does not accept {media_type}: send audio as WAV or MP3, or use a \
+                 model whose API accepts it"
             );
             Err(WireError::unsupported(
                 Dialect::Chat,

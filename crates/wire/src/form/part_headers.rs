@@ -16,7 +16,7 @@ const MODEL: &str = "model";
 /// Reads the headers of a part, without the empty line after them.
 pub(super) fn read_part_headers(headers: &[u8]) -> Result<PartField, FormError> {
     let text = std::str::from_utf8(headers)
-        .map_err(|_| FormError::Malformed("the headers of a part are no text"))?;
+        .map_err(|_| FormError::Malformed("the headers of a part are not text"))?;
     let mut disposition = None;
     let mut has_encoding = false;
     for line in text.split("\r\n") {
@@ -28,7 +28,9 @@ pub(super) fn read_part_headers(headers: &[u8]) -> Result<PartField, FormError> 
         let (name, value) = line
             .split_once(':')
             .filter(|(name, _)| !name.is_empty() && !name.contains(char::is_whitespace))
-            .ok_or(FormError::Malformed("a part has a line that is no header"))?;
+            .ok_or(FormError::Malformed(
+                "a part has a line that is not a header",
+            ))?;
         if name.eq_ignore_ascii_case("content-transfer-encoding") {
             has_encoding = true;
         }
@@ -45,10 +47,12 @@ pub(super) fn read_part_headers(headers: &[u8]) -> Result<PartField, FormError> 
     match part {
         // Another server could take these for the same field.
         (name, _) if name.starts_with("model[") => {
-            Err(FormError::Malformed("the field `model` is no list"))
+            Err(FormError::Malformed("the field `model` must not be a list"))
         }
-        (MODEL, true) => Err(FormError::Malformed("the field `model` is no file")),
-        (MODEL, false) if has_encoding => Err(FormError::Malformed("the field `model` is encoded")),
+        (MODEL, true) => Err(FormError::Malformed("the field `model` must not be a file")),
+        (MODEL, false) if has_encoding => Err(FormError::Malformed(
+            "the field `model` must not be encoded",
+        )),
         (MODEL, false) => Ok(PartField::Model),
         _ => Ok(PartField::Other),
     }

@@ -129,7 +129,7 @@ impl ResponsesPartWriter<'_> {
             {
                 let why = format!(
                     "Responses does not accept {media_type}: use a model whose API accepts \
-                     recordings and films"
+                     audio and video"
                 );
                 let source = path.key("source");
                 return Err(WireError::unsupported(Dialect::Responses, source, why));

@@ -15,8 +15,8 @@ pub enum ProtocolError {
     Empty,
     /// Another version byte.
     #[error(
-        "the message has version {found}, and this build reads {own}; run releases that are next \
-         to each other",
+        "the message has version {found}, and this build reads {own}; run the same or \
+         neighbouring releases",
         own = PROTOCOL_VERSION
     )]
     Version {

@@ -98,7 +98,7 @@ impl Comparison {
     pub(in crate::page) fn read(answer: Value) -> Result<Comparison, PageError> {
         let read: Result<Comparison, _> = serde_json::from_value(answer);
         let mut read = read.map_err(|error| {
-            PageError::internal("a comparison has another form than expected", &error)
+            PageError::internal("the comparison from the API has an unexpected form", &error)
         })?;
         read.cut();
         Ok(read)

@@ -36,9 +36,12 @@ pub(crate) async fn upload(api: &Api, file: &FileUpload) -> Result<String, PageE
     let request = request.map_err(|error| PageError::internal("a form cannot be made", &error))?;
     let response = api.send(request).await?;
     let body = axum::body::to_bytes(response.into_body(), MAX_ANSWER_BYTES).await;
-    let body = body.map_err(|error| PageError::internal("an answer could not be read", &error))?;
-    let stored: StoredFile = serde_json::from_slice(&body)
-        .map_err(|error| PageError::internal("an answer has another form than expected", &error))?;
+    let body = body.map_err(|error| {
+        PageError::internal("the response of the API could not be read", &error)
+    })?;
+    let stored: StoredFile = serde_json::from_slice(&body).map_err(|error| {
+        PageError::internal("the response of the API has an unexpected form", &error)
+    })?;
     Ok(stored.id)
 }
 

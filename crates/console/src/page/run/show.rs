@@ -225,7 +225,8 @@ pub(crate) async fn export(
     Path(run): Path<String>,
 ) -> Result<Response, PageError> {
     let request = Request::get(run_path(&run)).body(Body::empty());
-    let request = request.map_err(|_| PageError::bad_request("this is no address of a run"))?;
+    let request =
+        request.map_err(|_| PageError::bad_request("this address does not name a run"))?;
     let response = visitor.api.send(request).await?;
     let headers = [
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),

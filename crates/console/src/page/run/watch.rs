@@ -32,7 +32,8 @@ pub(crate) async fn watch(
         request = request.header(LAST_EVENT_ID, last);
     }
     let request = request.body(Body::empty());
-    let request = request.map_err(|_| PageError::bad_request("this is no address of a run"))?;
+    let request =
+        request.map_err(|_| PageError::bad_request("this address does not name a run"))?;
     let response = visitor.api.send(request).await?;
     let watched = WatchedRun {
         body: response.into_body().into_data_stream(),

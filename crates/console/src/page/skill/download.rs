@@ -19,7 +19,8 @@ pub(super) async fn download(
     let (skill, version) = (segment(&skill), segment(&version));
     let path = format!("/v1/skills/{skill}/versions/{version}/content");
     let request = Request::get(path).body(Body::empty());
-    let request = request.map_err(|_| PageError::bad_request("this is no address of a skill"))?;
+    let request =
+        request.map_err(|_| PageError::bad_request("this address does not name a skill"))?;
     let answer = visitor.api.send(request).await?;
     let mut headers = HeaderMap::new();
     for name in [CONTENT_DISPOSITION, CONTENT_LENGTH] {

@@ -127,7 +127,7 @@ fn done_text(done: &str) -> Option<&'static str> {
     Some(match done {
         "published" => "Published as a new version.",
         "unchanged" => "Nothing changed: the latest version has the same files.",
-        "default" => "The default version is another now.",
+        "default" => "The default version is changed.",
         "label" => "The label is set.",
         "label-deleted" => "The label is deleted.",
         "notes" => "The notes are saved.",

@@ -38,7 +38,7 @@ pub(super) async fn publish(
     for id in &ids {
         let upload = state.pending.get(&visitor.owner, id);
         let upload = upload.ok_or_else(|| {
-            PageError::not_found("this upload is no longer there: upload the files again")
+            PageError::not_found("this upload does not exist any more: upload the files again")
         })?;
         let done = send(&visitor, id, &upload, make_default, notes).await;
         let done = done.map_err(|error| PageError {

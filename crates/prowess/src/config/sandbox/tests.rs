@@ -111,7 +111,7 @@ fn mistakes_in_the_sandbox_are_reported() {
     insta::assert_snapshot!(refused("warm = 1\nmemory = \"5K\""), @"line 3: sandbox.memory: no command can run with 5K; give at least 16M");
     insta::assert_snapshot!(refused("command_timeout = 0"), @"line 2: sandbox.command_timeout: no command can run with 0");
     insta::assert_snapshot!(refused("cpu_millis = 9"), @"line 2: sandbox.cpu_millis: no command can run with 9; give at least 10");
-    insta::assert_snapshot!(refused("runtime = \"Full\""), @"line 2: sandbox.runtime: `Full` is not the name of a runtime: use small letters, digits and hyphens; a path has a slash (./Full)");
+    insta::assert_snapshot!(refused("runtime = \"Full\""), @"line 2: sandbox.runtime: `Full` is not the name of a runtime: use lower-case letters, digits and hyphens; a path has a slash (./Full)");
     insta::assert_snapshot!(refused("running = 0"), @r#"line 2: sandbox.running: nothing could run; use backend = "off" to disable the sandbox"#);
     insta::assert_snapshot!(refused("containers_per_tenant = 0"), @r#"line 2: sandbox.containers_per_tenant: nothing could run; use backend = "off" to disable the sandbox"#);
     insta::assert_snapshot!(refused("npm_registry = \"npm\""), @"line 2: sandbox.npm_registry: `npm` is not the address of an npm registry, for instance https://host/npm");

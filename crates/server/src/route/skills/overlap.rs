@@ -1,6 +1,6 @@
-//! `GET /v1/skills/overlap`: skills that take each other's queries. Each skill is asked for by
-//! what it says about when to use it; those that are found before it, or close behind it, are
-//! its rivals. No vendor has such a route, so all dialects get the same.
+//! `GET /v1/skills/overlap`: skills that are found for each other's queries. Each skill is
+//! searched for by what it says about when to use it; those that are found before it, or close
+//! behind it, are its rivals. No vendor has such a route, so all dialects get the same.
 
 use axum::Json;
 use axum::extract::State;
