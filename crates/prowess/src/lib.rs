@@ -63,6 +63,7 @@
 //! | `server` | the HTTP server (`Prowess::app`) |
 //! | `mcp` | an MCP server for skills in folders |
 //! | `cluster` | many servers, and workers that run their commands |
+//! | `clouds` | AWS's default chain of credentials |
 //! | `docker` | Docker as a sandbox |
 //! | `postgres` | PostgreSQL as the database of the store |
 //! | `s3` | blobs of the store in S3 |
