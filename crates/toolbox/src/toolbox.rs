@@ -14,8 +14,8 @@ use crate::state::SharedState;
 use crate::text::{command_line, list_names};
 use crate::workspace::Workspace;
 use crate::{
-    activation, bash, declared, fetch, functions, initial_tools, litellm, load, model_text, script,
-    search, search_library,
+    activation, bash, declared, fetch, functions, initial_tools, litellm, load, model_text, schema,
+    script, search, search_library,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -131,6 +131,8 @@ impl Toolbox {
             return refused;
         }
         let (state, runner, options) = (&self.state, &self.runner, &self.options);
+        let input = schema::without_nulls(&spec.input_schema, input);
+        let input = input.as_ref();
         let call = CalledTool {
             spec: &spec,
             input,

@@ -39,6 +39,18 @@ async fn go(fixture: SkillFixture) -> String {
 }
 
 #[tokio::test]
+async fn an_optional_argument_that_is_null_is_left_out() {
+    let running = RunningToolbox::new(&[show()]).await;
+    running.load("show-it").await;
+    let given = json!({ "file": "a", "format": "png" });
+    let all = json!({ "file": "a", "format": "png", "width": null, "loud": null, "tags": null });
+    let given = running.call("show_it__args", given).await;
+    let all = running.call("show_it__args", all).await;
+    assert!(!all.is_error, "{}", text(&all));
+    assert_eq!(text(&all), text(&given));
+}
+
+#[tokio::test]
 async fn a_tool_without_a_description_is_described_by_its_script() {
     let skill = SkillFixture::new("one")
         .field("tools", "{go: {script: scripts/go.py}}")
