@@ -4,7 +4,7 @@
 //! chain of comparisons makes that cost a millisecond, as much as all other layers
 //! together; the search tree built here costs a few microseconds.
 
-use crate::seccomp::rules::SyscallRule;
+use crate::seccomp::rules::{ArgumentCheck, SyscallRule};
 use libc::sock_filter;
 use std::collections::BTreeMap;
 
@@ -91,22 +91,39 @@ fn leaf(rule: SyscallRule, denied: i32, program: &mut Vec<sock_filter>) {
         SyscallRule::Allow => program.push(statement(RETURN, ALLOW)),
         SyscallRule::Fail(error) => program.push(fail(error)),
         SyscallRule::Check(check) => {
-            program.push(statement(LOAD, ARGUMENTS + 8 * u32::from(check.argument)));
-            program.push(statement(AND, check.mask));
-            for (index, value) in check.values.iter().enumerate() {
-                // Over the comparisons that are left and the denial.
-                let left = check.values.len() - index;
-                program.push(jump(
-                    JUMP_IF_EQUAL,
-                    *value,
-                    u8::try_from(left).unwrap_or(u8::MAX),
-                    0,
-                ));
+            program.append(&mut allow_if(&[check]));
+            program.push(fail(denied));
+        }
+        SyscallRule::AnyOf(groups) => {
+            for group in groups {
+                program.append(&mut allow_if(group));
             }
             program.push(fail(denied));
-            program.push(statement(RETURN, ALLOW));
         }
     }
+}
+
+/// Allows the call if all checks fit; otherwise it ends behind itself.
+fn allow_if(checks: &[ArgumentCheck]) -> Vec<sock_filter> {
+    // From the last check to the first: one that does not fit jumps over all that follow.
+    let mut program = vec![statement(RETURN, ALLOW)];
+    for check in checks.iter().rev() {
+        let mut first = vec![
+            statement(LOAD, ARGUMENTS + 8 * u32::from(check.argument)),
+            statement(AND, check.mask),
+        ];
+        for (index, value) in check.values.iter().enumerate() {
+            // Over the comparisons that are left and the jump behind them.
+            let left = check.values.len() - index;
+            let left = u8::try_from(left).unwrap_or(u8::MAX);
+            first.push(jump(JUMP_IF_EQUAL, *value, left, 0));
+        }
+        let rest = u32::try_from(program.len()).unwrap_or(u32::MAX);
+        first.push(statement(JUMP, rest));
+        first.append(&mut program);
+        program = first;
+    }
+    program
 }
 
 fn statement(code: u16, k: u32) -> sock_filter {
@@ -120,7 +137,6 @@ fn jump(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::seccomp::rules::ArgumentCheck;
 
     const ARCH: u32 = 0xC000_003E;
 
@@ -180,6 +196,38 @@ mod tests {
         for (argument, verdict) in [(0x10, ALLOW), (0x2F, ALLOW), (0x30, ERRNO | 1)] {
             let wide = argument | 0xFFFF_FFFF_0000_0000;
             assert_eq!(run(&program, ARCH, 3, [0, wide, 0, 0, 0, 0]), verdict);
+        }
+    }
+
+    #[test]
+    fn a_call_with_groups_of_checks_passes_if_all_of_one_group_fit() {
+        const fn check(argument: u8, values: &'static [u32]) -> ArgumentCheck {
+            ArgumentCheck {
+                argument,
+                mask: u32::MAX,
+                values,
+            }
+        }
+        const GROUPS: &[&[ArgumentCheck]] =
+            &[&[check(1, &[0, 6])], &[check(1, &[1]), check(2, &[2, 9])]];
+        let rules = BTreeMap::from([(5, SyscallRule::AnyOf(GROUPS))]);
+        let program = compile(ARCH, &rules, 1);
+        for (level, option, verdict) in [
+            (0, 26, ALLOW),
+            (6, 2, ALLOW),
+            (1, 2, ALLOW),
+            (1, 9, ALLOW),
+            (1, 26, ERRNO | 1),
+            (7, 2, ERRNO | 1),
+        ] {
+            for wide in [0, 0xFFFF_FFFF_0000_0000] {
+                let arguments = [0, level | wide, option | wide, 0, 0, 0];
+                assert_eq!(
+                    run(&program, ARCH, 5, arguments),
+                    verdict,
+                    "{level} {option}"
+                );
+            }
         }
     }
 

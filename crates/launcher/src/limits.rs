@@ -12,6 +12,7 @@
 //! | processes | `RLIMIT_NPROC`, for all of a sandbox together; the control group |
 //! | descriptors in flight | `RLIMIT_NOFILE`, see [`raise_own`] |
 //! | inotify, fanotify, namespaces, keys, asynchronous IO, io_uring, bpf, perf | the filter |
+//! | memory for compiled filters of system calls and sockets, of the whole host | the filter |
 
 use crate::spec::{LaunchFailure, LaunchStep, Rlimits, StepContext};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -21,12 +21,10 @@ pub fn docker_profile() -> Value {
             SyscallRule::Fail(error) => entries.push(json!({
                 "names": [name], "action": "SCMP_ACT_ERRNO", "errnoRet": error,
             })),
-            // One entry per value: a call matches if any of them does.
-            SyscallRule::Check(check) => entries.extend(check.values.iter().map(|value| {
-                json!({
-                    "names": [name], "action": "SCMP_ACT_ALLOW", "args": [argument(&check, *value)],
-                })
-            })),
+            SyscallRule::Check(check) => entries.extend(allow_if(name, &[check])),
+            SyscallRule::AnyOf(groups) => {
+                entries.extend(groups.iter().flat_map(|group| allow_if(name, group)));
+            }
         }
     }
     entries.push(json!({ "names": plain, "action": "SCMP_ACT_ALLOW" }));
@@ -36,6 +34,28 @@ pub fn docker_profile() -> Value {
         "architectures": [ARCHITECTURE],
         "syscalls": entries,
     })
+}
+
+/// Entries that allow a call if all checks fit, one per combination of values: a call matches
+/// if any of them does, and an entry if all of its arguments do.
+fn allow_if(name: &str, checks: &[ArgumentCheck]) -> Vec<Value> {
+    let mut combinations = vec![Vec::new()];
+    for check in checks {
+        let with = |before: &Vec<Value>| {
+            let before = before.clone();
+            let values = check.values.iter();
+            values
+                .map(|value| [before.clone(), vec![argument(check, *value)]].concat())
+                .collect::<Vec<_>>()
+        };
+        combinations = combinations.iter().flat_map(with).collect();
+    }
+    let combinations = combinations.into_iter();
+    combinations
+        .map(
+            |args: Vec<Value>| json!({ "names": [name], "action": "SCMP_ACT_ALLOW", "args": args }),
+        )
+        .collect()
 }
 
 fn argument(check: &ArgumentCheck, value: u32) -> Value {
@@ -74,12 +94,27 @@ mod tests {
     fn arguments_are_held_to_the_same_values() {
         let profile = docker_profile();
         let entries = profile["syscalls"].as_array().unwrap();
-        let families: Vec<&Value> = entries
+        let sockets = entries
             .iter()
-            .filter(|entry| entry["names"] == json!(["socket"]))
-            .map(|entry| &entry["args"][0]["valueTwo"])
-            .collect();
-        assert_eq!(families, [&json!(1), &json!(2), &json!(10)]);
+            .filter(|entry| entry["names"] == json!(["socket"]));
+        let sockets = sockets.map(|entry| {
+            let value = |at: usize| entry["args"][at]["valueTwo"].as_u64();
+            (value(0), value(1))
+        });
+        let sockets: BTreeSet<_> = sockets.collect();
+        let inet = [2, 10].map(|family| [0, 1, 6, 17, 58].map(|one| (Some(family), Some(one))));
+        let allowed = inet.into_iter().flatten().chain([(Some(1), None)]);
+        assert_eq!(sockets, allowed.collect());
+        let options = |level: u64, option: Option<u64>| {
+            let fits = |entry: &&Value| {
+                let value = |at: usize| entry["args"][at]["valueTwo"].as_u64();
+                let is_call = entry["names"] == json!(["setsockopt"]);
+                is_call && value(0) == Some(level) && value(1) == option
+            };
+            entries.iter().filter(fits).count()
+        };
+        assert_eq!((options(41, None), options(1, Some(2))), (1, 1));
+        assert_eq!((options(1, None), options(1, Some(26))), (0, 0));
         let clone3 = entries
             .iter()
             .find(|entry| entry["names"] == json!(["clone3"]));

@@ -3,8 +3,8 @@
 //!
 //! What is missing is missing on purpose: namespaces and mounts, ptrace and the memory
 //! of other processes, io_uring, asynchronous IO, keys, bpf, perf, userfaultfd, inotify and
-//! fanotify, message queues, file handles, modules, clocks, and sockets other than unix,
-//! IPv4 and IPv6.
+//! fanotify, message queues, file handles, modules, clocks, filters of system calls and sockets,
+//! and sockets other than unix, TCP and UDP.
 
 /// What to do with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(crate) enum SyscallRule {
     Allow,
     /// Let it through if an argument fits; deny it otherwise.
     Check(ArgumentCheck),
+    /// Let it through if all checks of one of these groups fit; deny it otherwise.
+    AnyOf(&'static [&'static [ArgumentCheck]]),
     /// Fail with this error.
     Fail(i32),
 }
@@ -29,11 +31,53 @@ pub(crate) struct ArgumentCheck {
     pub(crate) values: &'static [u32],
 }
 
+/// A check that an argument is one of these values.
+const fn exactly(argument: u8, values: &'static [u32]) -> ArgumentCheck {
+    ArgumentCheck {
+        argument,
+        mask: u32::MAX,
+        values,
+    }
+}
+
 /// Flags of `clone` that make namespaces.
 const NAMESPACE_FLAGS: u32 = 0x7E02_0000;
 
 /// Socket families: unix, IPv4, IPv6.
 const FAMILIES: [u32; 3] = [1, 2, 10];
+
+/// The protocols of sockets: TCP and UDP, ICMP where the host permits it, and the default. For
+/// others the kernel loads modules of the host, whoever asks.
+const PROTOCOLS: &[&[ArgumentCheck]] = &[
+    &[exactly(0, &[1])],
+    &[exactly(0, &[2, 10]), exactly(2, &[0, 1, 6, 17, 58])],
+];
+
+/// Options that programs set of sockets. The kernel compiles the filters that other options
+/// attach (`SO_ATTACH_FILTER` and its like), and the memory for that is limited for all
+/// programs of the host together: without it no other sandbox could start.
+const SOCKET_OPTIONS: &[&[ArgumentCheck]] = &[
+    // Of protocols: IPv4, TCP, UDP, IPv6, ICMP for IPv6, raw.
+    &[exactly(1, &[0, 6, 17, 41, 58, 255])],
+    // Of sockets themselves.
+    &[
+        exactly(1, &[1]),
+        exactly(
+            2,
+            &[
+                1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, // debug to reuse of ports
+                16, 18, 19, 20, 21, 25, 29, // credentials, marks, times, device, time stamps
+                32, 33, 34, 35, 36, 37, 40, 42, 49, 62, // sizes, marks, counters, device
+                63, 64, 65, 66, 67, 74, 75, 76, // 64-bit times, hashes, marks, pidfd
+            ],
+        ),
+    ],
+];
+
+/// The flags by which `mmap` and `memfd_create` take huge pages that the host has set aside: those
+/// are not counted as memory of a control group, and missing to programs of the host.
+const MAP_HUGETLB: u32 = 0x4_0000;
+const MFD_HUGETLB: u32 = 4;
 
 /// Kinds of file `mknod` may make: plain, regular, fifo, socket.
 const NODE_KINDS: [u32; 4] = [0, 0o100_000, 0o010_000, 0o140_000];
@@ -130,6 +174,7 @@ const FCHMODAT2: Call = ("SYS_fchmodat2", 452);
 
 /// Error numbers of Linux, which other systems number differently.
 pub(super) const EPERM: i32 = 1;
+const EINVAL: i32 = 22;
 const ENOSYS: i32 = 38;
 
 /// The rule of each call that is not simply denied.
@@ -137,18 +182,7 @@ pub(super) fn rules() -> Vec<(Call, SyscallRule)> {
     let allowed = ALLOWED.iter().chain([&FCHMODAT2]);
     let mut rules: Vec<(Call, SyscallRule)> =
         allowed.map(|call| (*call, SyscallRule::Allow)).collect();
-    let one_of = |argument, values| {
-        SyscallRule::Check(ArgumentCheck {
-            argument,
-            mask: u32::MAX,
-            values,
-        })
-    };
-    let no_namespace = ArgumentCheck {
-        argument: 0,
-        mask: NAMESPACE_FLAGS,
-        values: &[0],
-    };
+    let one_of = |argument, values| SyscallRule::Check(exactly(argument, values));
     let node = |argument| {
         SyscallRule::Check(ArgumentCheck {
             argument,
@@ -156,15 +190,28 @@ pub(super) fn rules() -> Vec<(Call, SyscallRule)> {
             values: &NODE_KINDS,
         })
     };
+    let without = |argument, mask| {
+        SyscallRule::Check(ArgumentCheck {
+            argument,
+            mask,
+            values: &[0],
+        })
+    };
     rules.extend([
+        (call!(SYS_mmap), without(3, MAP_HUGETLB)),
+        (call!(SYS_memfd_create), without(1, MFD_HUGETLB)),
         // No filter can see the flags of `clone3`; C libraries fall back to `clone` when
         // it is not implemented.
         (call!(SYS_clone3), SyscallRule::Fail(ENOSYS)),
-        (call!(SYS_clone), SyscallRule::Check(no_namespace)),
+        (call!(SYS_clone), without(0, NAMESPACE_FLAGS)),
         // Instances count for the user that created the namespace, which is the server's; it
         // has 128 in total. Programs that watch files fall back to polling.
         (call!(SYS_inotify_init1), SyscallRule::Fail(ENOSYS)),
-        (call!(SYS_socket), one_of(0, &FAMILIES)),
+        // As a kernel without filters answers. Their compiled form uses the same memory of the
+        // host as those of sockets, see SOCKET_OPTIONS.
+        (call!(SYS_seccomp), SyscallRule::Fail(EINVAL)),
+        (call!(SYS_setsockopt), SyscallRule::AnyOf(SOCKET_OPTIONS)),
+        (call!(SYS_socket), SyscallRule::AnyOf(PROTOCOLS)),
         (call!(SYS_socketpair), one_of(0, &FAMILIES)),
         (call!(SYS_ioctl), one_of(1, &IOCTLS)),
         (call!(SYS_fcntl), one_of(1, &FCNTLS)),
@@ -195,12 +242,12 @@ const ALLOWED: &[Call] = calls![
     SYS_truncate, SYS_ftruncate, SYS_fallocate, SYS_fsync, SYS_fdatasync,
     SYS_sync_file_range, SYS_syncfs, SYS_flock, SYS_dup, SYS_dup3,
     SYS_pipe2, SYS_umask, SYS_copy_file_range, SYS_sendfile, SYS_splice, SYS_tee,
-    SYS_fadvise64, SYS_readahead, SYS_memfd_create, SYS_getxattr, SYS_lgetxattr,
+    SYS_fadvise64, SYS_readahead, SYS_getxattr, SYS_lgetxattr,
     SYS_fgetxattr, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_listxattr,
     SYS_llistxattr, SYS_flistxattr, SYS_removexattr, SYS_lremovexattr,
     SYS_fremovexattr,
     // memory
-    SYS_mmap, SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise, SYS_brk,
+    SYS_munmap, SYS_mprotect, SYS_mremap, SYS_madvise, SYS_brk,
     SYS_msync, SYS_mincore, SYS_mlock, SYS_mlock2, SYS_munlock, SYS_membarrier,
     SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect, SYS_get_mempolicy,
     // processes and threads
@@ -231,12 +278,12 @@ const ALLOWED: &[Call] = calls![
     // sockets, of the families above
     SYS_bind, SYS_listen, SYS_accept, SYS_accept4, SYS_connect, SYS_shutdown,
     SYS_sendto, SYS_recvfrom, SYS_sendmsg, SYS_recvmsg, SYS_sendmmsg,
-    SYS_recvmmsg, SYS_getsockname, SYS_getpeername, SYS_getsockopt, SYS_setsockopt,
+    SYS_recvmmsg, SYS_getsockname, SYS_getpeername, SYS_getsockopt,
     // System V memory and semaphores, of the sandbox's own namespace
     SYS_shmget, SYS_shmat, SYS_shmdt, SYS_shmctl, SYS_semget, SYS_semop,
     SYS_semctl, SYS_semtimedop, SYS_msgget, SYS_msgsnd, SYS_msgrcv, SYS_msgctl,
     // programs that confine themselves further
-    SYS_seccomp, SYS_landlock_create_ruleset, SYS_landlock_add_rule,
+    SYS_landlock_create_ruleset, SYS_landlock_add_rule,
     SYS_landlock_restrict_self,
 ];
 

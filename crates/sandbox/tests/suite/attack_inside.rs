@@ -184,6 +184,84 @@ return False",
     }
 }
 
+/// A filter of one instruction, as the kernel reads it.
+const FILTER: &str = "
+code = ctypes.create_string_buffer(struct.pack('HBBI', 6, 0, 0, 0x7fff0000))
+program = struct.pack('HxxxxxxQ', 1, ctypes.addressof(code))
+program = ctypes.create_string_buffer(program)";
+
+#[test]
+fn the_hosts_memory_for_compiled_filters_cannot_be_used_up() {
+    attack(&format!("{FILTER}\nreturn syscall(317, 1, 0, program)"));
+    attack(&format!("{FILTER}\nreturn syscall(157, 22, 2, program)"));
+    // Of sockets: SO_ATTACH_FILTER, SO_ATTACH_REUSEPORT_CBPF, and what else attaches one.
+    attack(&format!(
+        "{FILTER}
+attached = []
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+    for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6):
+        one = socket.socket(family, kind)
+        if family != socket.AF_UNIX:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            one.bind(('', 0))
+        for option in (26, 44, 50, 51, 52):
+            for wide in (0, 1 << 32):
+                if not denied(54, one.fileno(), 1 | wide, option | wide, program, 16):
+                    attached.append((family, kind, option, wide))
+return attached"
+    ));
+}
+
+#[test]
+fn huge_pages_that_the_host_has_set_aside_are_out_of_reach() {
+    // Of any size, in memory and by a file in memory.
+    attack(
+        "
+mapped = [
+    flags for flags in (0x40022, 0x40022 | 21 << 26, 0x40021 | 30 << 26)
+    if not denied(9, 0, 2 << 20, 3, flags, -1, 0)
+]
+files = [flags for flags in (4, 5 | 30 << 26) if not denied(319, b'huge', flags)]
+return mapped + files",
+    );
+}
+
+#[test]
+fn sockets_load_no_modules_of_the_host() {
+    // SCTP, DCCP, L2TP, UDP-Lite, MPTCP.
+    attack(
+        "
+made = []
+for family in (2, 10, 2 | 1 << 32):
+    for kind, protocol in ((1, 132), (6, 33), (2, 115), (2, 136), (1, 262)):
+        if not denied(41, family, kind, protocol | 1 << 32):
+            made.append((family, kind, protocol))
+return made",
+    );
+}
+
+#[test]
+fn ordinary_options_of_sockets_are_set() {
+    let program = "import socket
+one = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
+one.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+names = ['REUSEADDR', 'REUSEPORT', 'KEEPALIVE', 'BROADCAST', 'SNDBUF', 'RCVBUF', 'OOBINLINE', 'PRIORITY']
+for name in names:
+    one.setsockopt(socket.SOL_SOCKET, getattr(socket, 'SO_' + name), 1)
+one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes(8))
+one.settimeout(1)
+other = socket.socket(socket.AF_UNIX)
+other.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+datagrams.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, 4)
+print('set')";
+    for who in everyone() {
+        let report = TestHost::new(who).one(json!({ "python": program }));
+        assert_eq!(stdout(&report), "set\n", "{who:?} {}", stderr(&report));
+    }
+}
+
 #[test]
 fn what_others_do_in_shared_folders_is_not_reported() {
     let folders = "('/usr', '/usr/bin', '/usr/lib', '/dev', '/mnt/data', '/')";
