@@ -23,6 +23,11 @@ const SERVER_GROUP: &str = "/server";
 /// The period over which processor time is counted.
 const CPU_PERIOD_MICROS: u64 = 100_000;
 
+/// Buffers of network sockets of a group of version 1, which does not count them as memory.
+/// Without a limit they are not counted at all, and a command could fill what the kernel has for
+/// those of the whole host.
+const SOCKET_BYTES_V1: u64 = 32 << 20;
+
 /// The share of processor time of a group when there is not enough for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CpuClass {
@@ -193,6 +198,12 @@ impl Group {
         let group = Self { place };
         for folder in group.place.folders() {
             create_new(folder).at("cannot create a control group", folder)?;
+        }
+        if let Hierarchy::V1 { memory, .. } = &group.place {
+            // Once, and before there are any: sockets of an earlier command may still be closing
+            // when the other limits are set.
+            let sockets = memory.join("memory.kmem.tcp.limit_in_bytes");
+            write_if_exists(&sockets, SOCKET_BYTES_V1, SET_MEMORY)?;
         }
         Ok(group)
     }

@@ -100,6 +100,32 @@ os.wait()";
 }
 
 #[test]
+fn buffers_of_sockets_are_limited_like_memory() {
+    if !has_root() {
+        return;
+    }
+    // Sends to connections that nobody reads from.
+    let fill = "import socket
+server = socket.create_server(('127.0.0.1', 0))
+kept, sent = [], 0
+for _ in range(200):
+    one = socket.create_connection(server.getsockname())
+    one.setblocking(False)
+    kept += [one, server.accept()[0]]
+    try:
+        while sent < 512 << 20: sent += one.send(bytes(1 << 16))
+    except BlockingIOError: pass
+print(sent >> 20)";
+    let limits = json!({ "memory": 128 * MIB });
+    let host = TestHost::new(Who::Root);
+    let report = survive(&host, limits, None, json!({ "python": fill }));
+    if report["outcome"] != json!("out-of-memory") {
+        let sent: u64 = stdout(&report).trim().parse().unwrap();
+        assert!(sent <= 128, "{sent} MiB");
+    }
+}
+
+#[test]
 fn an_ordinary_user_with_delegated_control_groups_gets_every_layer() {
     let Some(delegated) = DelegatedGroup::to_user() else {
         return;
