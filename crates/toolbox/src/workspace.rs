@@ -13,8 +13,8 @@ use crate::error::ToolboxError;
 use crate::lock::lock;
 use crate::workspace_container::{OpenContainer, WorkspaceContainer, skill_digests};
 use prowess_sandbox::{
-    EgressSecret, Error as SandboxError, Execution, ExecutionReport, FileInfo, Network, Policy,
-    SharedSandboxes,
+    EgressSecret, Error as SandboxError, Execution, ExecutionReport, FileInfo, FileStream, Network,
+    Policy, SharedSandboxes,
 };
 use prowess_skill::Skill;
 use std::sync::{Arc, Mutex};
@@ -287,6 +287,20 @@ impl Workspace {
         self.container
             .read(&open.container_id, path, MAX_READ_BYTES)
             .await
+    }
+
+    /// Opens a file, which is read in parts; `path` is relative to `/mnt/data`.
+    ///
+    /// # Errors
+    /// When it does not exist.
+    pub async fn open_file(&self, path: &str) -> Result<FileStream, ToolboxError> {
+        let held = self.container.open.read().await;
+        let Some(open) = held.as_ref() else {
+            let path = path.to_owned();
+            return Err(SandboxError::FileNotFound { path }.into());
+        };
+        let (sandbox, owner) = (&self.container.sandbox, &self.container.owner);
+        Ok(sandbox.get(owner, &open.container_id, path).await?)
     }
 
     /// The files in it. Before its first use there are none.

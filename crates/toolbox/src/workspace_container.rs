@@ -11,7 +11,12 @@ use prowess_sandbox::{
 };
 use prowess_skill::Skill;
 use std::sync::{Arc, Mutex};
-use tokio::sync::{RwLock, RwLockReadGuard};
+use tokio::sync::{RwLock, RwLockReadGuard, Semaphore};
+
+/// Larger files are moved to another container a few at a time, for all tenants together: each
+/// is in memory meanwhile, and may be as large as a container.
+const LARGE_FILE_BYTES: u64 = 8 << 20;
+static LARGE_MOVES: Semaphore = Semaphore::const_new(2);
 
 /// A container that is created on first use, and what it is created with.
 #[derive(Debug)]
@@ -157,6 +162,11 @@ impl WorkspaceContainer {
         let (sandbox, owner) = (&self.sandbox, &self.owner);
         let max_bytes = self.policy.limits.data_bytes;
         for file in sandbox.list(owner, from).await? {
+            let _turn = match file.size > LARGE_FILE_BYTES {
+                // It is never closed.
+                true => LARGE_MOVES.acquire().await.ok(),
+                false => None,
+            };
             let bytes = self.read(from, &file.path, max_bytes).await?;
             sandbox.put(owner, to, &file.path, bytes).await?;
         }

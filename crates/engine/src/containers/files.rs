@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use prowess_sandbox::FileInfo;
+use prowess_sandbox::{FileInfo, FileStream};
 use prowess_store::{Error as StoreError, FileFilter, FileRecord, MAX_PAGE_ITEMS, PageRequest};
 use prowess_toolbox::Workspace;
 
@@ -15,8 +15,6 @@ use crate::intake::uploads::{self, ExistingUpload};
 
 /// Prefix of ids that encode a path.
 const PATH_ID_PREFIX: &str = "cfile_";
-/// Bytes of a file that are read at most.
-const MAX_READ_BYTES: u64 = 512 << 20;
 
 /// A file in a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,17 +61,16 @@ impl Containers {
             .ok_or_else(|| file_not_found(file))
     }
 
-    /// Its current content in the container.
+    /// Opens its current content in the container, which is read in parts: it may be as large
+    /// as the container, and any number of clients may read it slowly.
     ///
     /// # Errors
     /// [`RunError::FileNotFound`] when it does not exist.
-    pub async fn read(&self, id: &str, file: &str) -> Result<Vec<u8>, RunError> {
+    pub async fn open(&self, id: &str, file: &str) -> Result<FileStream, RunError> {
         let path = self.resolve_path(id, file).await?;
         let (sandbox, container_id) = self.find(id).await?;
         let opened = sandbox.get(self.owner(), &container_id, &path).await;
-        let opened = opened.map_err(|error| to_run_error(error, id, file))?;
-        let read = opened.read_up_to(MAX_READ_BYTES).await;
-        read.map_err(|_| file_not_found(file))
+        opened.map_err(|error| to_run_error(error, id, file))
     }
 
     /// Adds a file under a name without folders; replaces one of the same name.
@@ -205,7 +202,47 @@ fn parse_path_id(id: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use futures_util::TryStreamExt;
+    use prowess_store::{Store, StoreConfig, TenantId};
+    use prowess_wire::neutral::Map;
+    use tempfile::TempDir;
+
     use super::*;
+    use crate::containers::command_place::{CommandPlace, on_one_host_and_over_a_cluster};
+    use crate::containers::create::NewContainer;
+    use crate::containers::sandbox_handle::SandboxHandle;
+    use crate::engine::Engine;
+    use crate::settings::EngineSettings;
+
+    on_one_host_and_over_a_cluster! {
+        a_file_is_read_in_parts_and_not_into_memory,
+    }
+
+    async fn a_file_is_read_in_parts_and_not_into_memory(place: CommandPlace) {
+        let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+        let store = Store::open(&StoreConfig::local(folders[0].path())).await;
+        let store = store.unwrap();
+        let (sandbox, _cluster) = place.open(&store, folders[1].path(), |_| {}).await;
+        let sandbox = SandboxHandle::ready(sandbox);
+        let engine = Engine::new(store, EngineSettings::default(), sandbox);
+        let containers = engine.containers(&TenantId::default_tenant());
+        let new = Map::from_iter([("name".to_owned(), "files".into())]);
+        let new = NewContainer::parse(&new).unwrap();
+        let container = containers.create(new).await.unwrap();
+        for size in [0, 1, 1 << 20] {
+            let content: Vec<u8> = (0..size).map(|at| (at % 251) as u8).collect();
+            let put = containers.put(&container.id, "file.bin", content.clone());
+            let file = put.await.unwrap();
+            let opened = containers.open(&container.id, &file.id).await.unwrap();
+            assert_eq!(opened.size, content.len() as u64);
+            let parts: Vec<Bytes> = opened.body.try_collect().await.unwrap();
+            assert_eq!(parts.concat(), content);
+            if place == CommandPlace::OneHost {
+                assert!(parts.iter().all(|part| part.len() <= 256 << 10));
+            }
+        }
+    }
 
     #[test]
     fn an_id_that_encodes_a_path_is_decoded_and_no_other_is() {

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures_util::stream;
 use prowess_sandbox::SandboxOutput;
 use prowess_store::{Error as StoreError, NewFile, StagedFile, Store, TenantId};
 use prowess_toolbox::Workspace;
@@ -91,8 +89,9 @@ impl OutputStore<'_> {
         output: &SandboxOutput,
         staged: Option<&mut Vec<StagedFile>>,
     ) -> Result<OutputFile, String> {
-        let bytes = self.workspace.get(&output.path).await;
-        let bytes = Bytes::from(bytes.map_err(|error| error.to_string())?);
+        // In parts: several runs may store large files at once.
+        let content = self.workspace.open_file(&output.path).await;
+        let content = content.map_err(|error| error.to_string())?;
         let container_id = self.workspace.container_id();
         let new = NewFile {
             name: &output.path,
@@ -101,16 +100,18 @@ impl OutputStore<'_> {
             scope: container_id.as_deref(),
             downloadable: true,
             expires_in: self.retention,
-            limit: bytes.len() as u64,
+            limit: content.size,
         };
-        let content = stream::iter([Ok(bytes)]);
         let file_id = match staged {
             None => {
-                let created = self.store.create_file(self.tenant, &new, content).await;
+                let created = self
+                    .store
+                    .create_file(self.tenant, &new, content.body)
+                    .await;
                 created.map(|file| file.id)
             }
             Some(staged) => {
-                let file = self.store.stage_file(self.tenant, &new, content).await;
+                let file = self.store.stage_file(self.tenant, &new, content.body).await;
                 file.map(|file| {
                     let id = file.record.id.clone();
                     staged.push(file);

@@ -1,7 +1,8 @@
 //! `GET /v1/containers/{container}/files/{file}/content`
 
+use axum::body::Body;
 use axum::extract::State;
-use axum::http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::response::{IntoResponse, Response};
 use prowess_engine::RunError;
 
@@ -19,7 +20,7 @@ pub(crate) async fn content(
 ) -> Result<Response, HttpError> {
     principal.require(Permission::UseModels)?;
     let containers = app.engine().containers(&principal.tenant);
-    let content = match containers.read(&id, &file).await {
+    let content = match containers.open(&id, &file).await {
         Err(missing @ (RunError::ContainerNotFound { .. } | RunError::FileNotFound { .. })) => {
             let found = provider_request
                 .find_file(&app, &principal, &file, missing)
@@ -30,8 +31,9 @@ pub(crate) async fn content(
     };
     // Browsers must save it and not execute it.
     let headers = [
-        (CONTENT_TYPE, "application/octet-stream"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CONTENT_TYPE, "application/octet-stream".to_owned()),
+        (CONTENT_LENGTH, content.size.to_string()),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
     ];
-    Ok((headers, content).into_response())
+    Ok((headers, Body::from_stream(content.body)).into_response())
 }
