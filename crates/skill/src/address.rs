@@ -36,18 +36,40 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
+/// Services of clouds outside of link-local addresses: Azure's, Alibaba's, Oracle's.
+const METADATA_V4: [Ipv4Addr; 3] = [
+    Ipv4Addr::new(168, 63, 129, 16),
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(192, 0, 0, 192),
+];
+
 /// Whether an address is a cloud's metadata service, which serves credentials: link-local
-/// addresses, and two others. Nothing else is served there, so no setting permits them.
+/// addresses, and some others. Nothing else is served there, so no setting permits them.
 pub fn is_metadata(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(v4) => v4.is_link_local() || v4 == Ipv4Addr::new(168, 63, 129, 16),
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
-            Some(v4) => is_metadata(v4.into()),
-            None => {
-                v6.is_unicast_link_local()
-                    || v6 == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)
-            }
-        },
+        IpAddr::V4(v4) => v4.is_link_local() || METADATA_V4.contains(&v4),
+        IpAddr::V6(v6) => {
+            // All of Amazon's (instances, pods) are in one network; Google's is one address.
+            let is_amazon = matches!(v6.segments(), [0xfd00, 0xec2, ..]);
+            let is_google = v6 == Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254);
+            v6.is_unicast_link_local()
+                || is_amazon
+                || is_google
+                || embedded_v4(v6).is_some_and(|v4| is_metadata(v4.into()))
+        }
+    }
+}
+
+/// The IPv4 address that a network translates an address into, or that a tunnel leads to:
+/// mapped, compatible, NAT64 (RFC 6052, and RFC 8215 with a prefix of 96 bits) or 6to4.
+fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let join = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x64, 0xff9b, 1, _, _, _, high, low]
+        | [0x2002, high, low, ..] => Some(join(high, low)),
+        _ => None,
     }
 }
 
@@ -111,6 +133,23 @@ mod tests {
     }
 
     #[test]
+    fn metadata_addresses_of_every_cloud_are_known_also_behind_translation() {
+        for address in [
+            "100.100.100.200",
+            "192.0.0.192",
+            "fd00:ec2::23",
+            "fd20:ce::254",
+            "::169.254.169.254",
+            "64:ff9b::169.254.169.254",
+            "64:ff9b:1:abcd::169.254.169.254",
+            "64:ff9b::100.100.100.200",
+            "2002:a9fe:a9fe::1",
+        ] {
+            assert!(is_metadata(address.parse().unwrap()), "{address}");
+        }
+    }
+
+    #[test]
     fn metadata_addresses_are_known_in_every_spelling() {
         for address in [
             "169.254.169.254",
@@ -122,7 +161,15 @@ mod tests {
         ] {
             assert!(is_metadata(address.parse().unwrap()), "{address}");
         }
-        for address in ["127.0.0.1", "10.0.0.1", "1.1.1.1", "::1", "fd00::1"] {
+        for address in [
+            "127.0.0.1",
+            "10.0.0.1",
+            "1.1.1.1",
+            "::1",
+            "fd00::1",
+            "64:ff9b::a00:1",
+            "2002:a00:1::",
+        ] {
             assert!(!is_metadata(address.parse().unwrap()), "{address}");
         }
     }
