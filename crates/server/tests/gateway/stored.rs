@@ -139,6 +139,45 @@ async fn an_answer_that_was_waited_for_cannot_be_cancelled() {
 }
 
 #[tokio::test]
+async fn a_response_in_the_background_is_deleted_with_its_run() {
+    let gateway = Gateway::start().await;
+    let create = async |model: &str| {
+        let request = json!({"model": model, "input": "Hello", "background": true});
+        id_of(gateway.post(PATH, request.to_string()).await.text())
+    };
+    let done = create("stage/hero").await;
+    let path = format!("{PATH}/{done}");
+    // To its end.
+    let followed = gateway.get(&format!("{path}?stream=true"), &[]).await;
+    assert!(
+        followed.text().contains("response.completed"),
+        "{}",
+        followed.text()
+    );
+    assert_eq!(gateway.delete(&path, &[]).await.json()["deleted"], true);
+    let run = done.replace("resp_", "run_");
+    for gone in [
+        path.clone(),
+        format!("{path}?stream=true"),
+        format!("{path}/input_items"),
+    ] {
+        assert_eq!(gateway.get(&gone, &[]).await.status, 404, "{gone}");
+    }
+    let events = gateway.get(&format!("/v1/runs/{run}/events"), &[]).await;
+    assert!(!events.status.is_success(), "{}", events.text());
+    assert_eq!(gateway.delete(&path, &[]).await.status, 404);
+
+    gateway.upstream.respond(MockResponse::never());
+    let path = format!("{PATH}/{}", create("oai/m1").await);
+    gateway.upstream.next_request().await;
+    let items = gateway.get(&format!("{path}/input_items"), &[]).await;
+    assert_eq!(items.json()["data"][0]["content"][0]["text"], "Hello");
+    assert_eq!(gateway.delete(&path, &[]).await.json()["deleted"], true);
+    gateway.upstream.client_disconnected().await;
+    assert_eq!(gateway.get(&path, &[]).await.status, 404);
+}
+
+#[tokio::test]
 async fn an_answer_is_not_kept_when_the_client_does_not_want_it() {
     let gateway = Gateway::start().await;
     let request = json!({"model": "stage/hero", "input": "Hello", "store": false});

@@ -1,10 +1,12 @@
-//! Deletes runs that ended long ago, with their steps and events.
+//! Deletes runs that have ended, with their steps and events: those that ended long ago, and
+//! those that their tenant deletes.
 
 use std::time::Duration;
 
 use crate::Store;
 use crate::db::Sql;
 use crate::error::Result;
+use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
 /// How long an ended run can be attached to, and its idempotency key is known.
@@ -13,6 +15,18 @@ const ENDED_RUN_RETENTION: Duration = Duration::from_secs(24 * 3600);
 const BATCH_RUNS: i64 = 100;
 
 impl Store {
+    /// Deletes a run of the tenant that has ended, with its request, steps, events and result.
+    /// Returns whether there was one.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn delete_ended_run(&self, tenant: &TenantId, run: &str) -> Result<bool> {
+        let sql = Sql::new("DELETE FROM journal_runs WHERE ended_at IS NOT NULL AND tenant = ")
+            .push_bind("", tenant.as_str())
+            .push_bind(" AND id = ", run);
+        Ok(self.db().execute(sql).await? == 1)
+    }
+
     /// Deletes runs that ended long ago. Tenant by tenant: each transaction changes the totals
     /// of one tenant only.
     pub(crate) async fn drop_ended_journal_runs(&self, now: Timestamp) -> Result<()> {

@@ -16,7 +16,7 @@
 //! | `container_expiry` | deleting files of containers that no run needs any more |
 //! | `staged_content` | contents of a container's files, before and after the commit |
 //! | `webhooks` | deliveries to be made because a run has ended |
-//! | `expiry` | deleting runs that ended long ago |
+//! | `expiry` | deleting runs that ended long ago, or that their tenant deletes |
 //!
 //! # Protocol
 //!

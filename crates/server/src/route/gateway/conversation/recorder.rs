@@ -57,6 +57,16 @@ pub(crate) enum StoredRecorder {
 }
 
 impl StoredRecorder {
+    /// All items before the response, as JSON, if it is stored separately.
+    pub(crate) fn earlier_items(&self) -> Option<&str> {
+        match self {
+            StoredRecorder::Response { slot, .. } => {
+                slot.as_ref().map(|slot| slot.conversation.as_str())
+            }
+            StoredRecorder::Chat(_) => None,
+        }
+    }
+
     /// Adds the settings that the response repeats.
     pub(crate) fn echo_settings(&self, context: &mut ReplyContext) {
         let StoredRecorder::Response {

@@ -2,22 +2,51 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
+use prowess_store::{Error as StoreError, TenantId};
 use serde_json::{Value, json};
 
+use super::kept;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::PathParams;
+use crate::kept_runs::cancel;
 
-/// Deletes a response. Later responses of the conversation keep its items.
+/// Deletes a response, also one in the background: one that is in progress is cancelled. Later
+/// responses of the conversation keep its items.
 pub(super) async fn delete(
     State(app): State<App>,
     principal: Principal,
     PathParams(id): PathParams<String>,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::UseModels)?;
-    app.store().delete_response(&principal.tenant, &id).await?;
+    let tenant = &principal.tenant;
+    let was_kept = match kept::find(&app, tenant, &id).await? {
+        Some(kept) => delete_run(&app, tenant, kept.run()).await?,
+        None => false,
+    };
+    // Its run has stored it before it ended.
+    match app.store().delete_response(tenant, &id).await {
+        Err(StoreError::NotFound { .. }) if was_kept => {}
+        deleted => deleted?,
+    }
     Ok(Json(
         json!({ "id": id, "object": "response", "deleted": true }),
     ))
+}
+
+/// Deletes the run of a response, which has the response and its events too. Returns whether it
+/// was there.
+async fn delete_run(app: &App, tenant: &TenantId, run: &str) -> Result<bool, HttpError> {
+    let ended = cancel::cancel(app, tenant, run).await?;
+    if !ended.state.is_terminal() {
+        let message = "the response is being cancelled; delete it again in a moment";
+        return Err(HttpError::new(
+            StatusCode::CONFLICT,
+            "response-in-progress",
+            message,
+        ));
+    }
+    Ok(app.store().delete_ended_run(tenant, run).await?)
 }

@@ -2,12 +2,15 @@
 
 use axum::Json;
 use axum::extract::State;
+use prowess_store::{Error as StoreError, TenantId};
 use serde_json::{Value, json};
 
+use super::kept;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::{PathParams, Query};
+use crate::route::gateway::StoredRecorder;
 
 const DEFAULT_LIMIT: usize = 20;
 const MAX_LIMIT: usize = 100;
@@ -21,10 +24,25 @@ pub(super) async fn list(
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::UseModels)?;
     let page = ItemsPage::parse(&query)?;
-    let record = app.store().load_response(&principal.tenant, &id).await?;
-    let items: Vec<Value> = serde_json::from_str(&record.conversation)
+    let items = earlier_items(&app, &principal.tenant, &id).await?;
+    let items: Vec<Value> = serde_json::from_str(&items)
         .map_err(|error| HttpError::internal("response-malformed", &error))?;
     page.apply(items).map(Json)
+}
+
+/// The items before a response, as JSON. A response in the background that is not complete, or
+/// never was, is stored with its run only.
+async fn earlier_items(app: &App, tenant: &TenantId, id: &str) -> Result<String, HttpError> {
+    let missing = match app.store().load_response(tenant, id).await {
+        Err(error @ StoreError::NotFound { .. }) => error,
+        found => return Ok(found?.conversation),
+    };
+    let kept = kept::find(app, tenant, id).await?;
+    let recorder = kept
+        .as_ref()
+        .and_then(|run| run.request().recorder.as_ref());
+    let items = recorder.and_then(StoredRecorder::earlier_items);
+    Ok(items.map(str::to_owned).ok_or(missing)?)
 }
 
 struct ItemsPage {

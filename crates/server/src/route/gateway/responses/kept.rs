@@ -1,6 +1,7 @@
 //! The kept run behind a response.
 
 use prowess_store::TenantId;
+use prowess_wire::ClientDialect;
 
 use crate::app::App;
 use crate::error::HttpError;
@@ -16,5 +17,7 @@ pub(super) async fn find(
     let Some(run) = run_of_response(response) else {
         return Ok(None);
     };
-    Attachment::find(app, tenant, &run).await
+    let found = Attachment::find(app, tenant, &run).await?;
+    // The ids of other runs have the same form, but they have no response.
+    Ok(found.filter(|run| run.request().client() == ClientDialect::Responses))
 }
