@@ -69,9 +69,15 @@ async fn claim(app: &App) -> Result<(), prowess_store::Error> {
 }
 
 async fn start(app: &App, run: ClaimedRun, claimed: Instant) -> Result<(), prowess_store::Error> {
-    let Some(slot) = app.local_runs().reserve(&run.lease.tenant) else {
+    let local = app.local_runs();
+    let slot = match run.cancel_requested {
+        // It only has to be ended.
+        true => local.reserve_beyond_limits(&run.lease.tenant),
+        false => local.reserve(&run.lease.tenant),
+    };
+    let Some(slot) = slot else {
         // Others of its tenant were claimed with it, or requests took the place.
-        return app.store().release_lease(&run.lease).await.map(drop);
+        return app.store().return_run(&run.lease).await.map(drop);
     };
     let request = match StoredRequest::parse(&run.request) {
         Ok(request) => request,

@@ -74,12 +74,23 @@ impl LocalRuns {
     pub(crate) fn reserve(&self, tenant: &TenantId) -> Option<RunSlot> {
         let mut table = self.table();
         let of_tenant = table.by_tenant.get(tenant).copied().unwrap_or_default();
-        if table.is_closed || table.running >= MAX_RUNS || of_tenant >= MAX_RUNS_PER_TENANT {
+        if table.running >= MAX_RUNS || of_tenant >= MAX_RUNS_PER_TENANT {
+            return None;
+        }
+        self.take_slot(&mut table, tenant)
+    }
+
+    /// Reserves a place for a run that takes a moment, also if there are as many as there may be.
+    pub(super) fn reserve_beyond_limits(&self, tenant: &TenantId) -> Option<RunSlot> {
+        self.take_slot(&mut self.table(), tenant)
+    }
+
+    fn take_slot(&self, table: &mut RunTable, tenant: &TenantId) -> Option<RunSlot> {
+        if table.is_closed {
             return None;
         }
         table.running += 1;
         *table.by_tenant.entry(tenant.clone()).or_default() += 1;
-        drop(table);
         Some(RunSlot {
             runs: self.clone(),
             tenant: tenant.clone(),

@@ -63,9 +63,9 @@ pub enum LeaseStatus {
 impl Store {
     /// Takes over up to `limit` kept runs that no server owns, those that have waited longest
     /// first. Runs of a newer format than `newest_format` are left to newer servers, and those
-    /// of the tenants in `except` to servers that have a place for them. Of the keys with the ids
-    /// in `except_keys`, only runs are taken over that have finished steps or are to be
-    /// cancelled. Those that are taken over are of `newest_format` from then on: their next
+    /// of the tenants in `except` to servers that have a place for them, unless they are to be
+    /// cancelled. Of the keys with the ids in `except_keys`, only runs are taken over that have
+    /// finished steps or are to be cancelled. Those that are taken over are of `newest_format` from then on: their next
     /// steps are written in it.
     ///
     /// # Errors
@@ -90,8 +90,9 @@ impl Store {
         let sql = if except.is_empty() {
             sql
         } else {
-            sql.push(" AND tenant NOT IN ")
+            sql.push(" AND (cancel_requested = 1 OR tenant NOT IN ")
                 .push_list(except.iter().map(TenantId::as_str))
+                .push(")")
         };
         let sql = if except_keys.is_empty() {
             sql
@@ -163,6 +164,25 @@ impl Store {
             .push_bind("", &lease.run)
             .push_bind(" AND epoch = ", lease.epoch)
             .push(" AND state = 'running'");
+        Ok(self.db().execute(sql).await? == 1)
+    }
+
+    /// Gives back a run that was claimed and not started, to be claimed before all others. One
+    /// without finished steps waits in the queue again, where it can be cancelled at once. Returns
+    /// whether it was still held.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn return_run(&self, lease: &RunLease) -> Result<bool> {
+        let sql = Sql::new(
+            "UPDATE journal_runs SET owner = NULL, lease_until = 0,
+                state = CASE WHEN next_step = 0 AND cancel_requested = 0 THEN 'queued'
+                             ELSE 'running' END
+             WHERE id = ",
+        )
+        .push_bind("", &lease.run)
+        .push_bind(" AND epoch = ", lease.epoch)
+        .push(" AND state = 'running'");
         Ok(self.db().execute(sql).await? == 1)
     }
 

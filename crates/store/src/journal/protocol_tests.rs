@@ -43,6 +43,8 @@ enum Action {
     Release,
     /// A server puts the run back into the queue.
     Postpone,
+    /// A server gives back the run that it has claimed.
+    Return,
     /// A server ends the run.
     End,
     /// A client cancels the run.
@@ -66,6 +68,7 @@ fn turns() -> impl Strategy<Value = Vec<Turn>> {
         2 => Just(Action::Renew),
         1 => Just(Action::Release),
         1 => Just(Action::Postpone),
+        1 => Just(Action::Return),
         1 => Just(Action::End),
         1 => Just(Action::Cancel),
     ];
@@ -179,6 +182,7 @@ impl<'a> Case<'a> {
             Action::Renew => self.renew(turn, lease_time, &mut after).await,
             Action::Release => self.release(turn, &mut after).await,
             Action::Postpone => self.postpone(turn, &mut after).await,
+            Action::Return => self.give_back(turn, &mut after).await,
             Action::End => self.end(turn, &mut after).await,
             Action::Cancel => self.cancel(&mut after).await,
         };
@@ -379,6 +383,24 @@ impl<'a> Case<'a> {
         }
         match self.store.postpone_run(lease).await {
             Ok(postponed) => assert_eq!(postponed, expected),
+            Err(_) => return true,
+        }
+        false
+    }
+
+    async fn give_back(&mut self, turn: &Turn, after: &mut Model) -> bool {
+        let owns = self.owns(turn.server);
+        let Some(lease) = &self.leases[turn.server] else {
+            return false;
+        };
+        if owns {
+            after.expired = true;
+            if self.model.steps.is_empty() && !self.model.cancel_requested {
+                after.state = RunState::Queued;
+            }
+        }
+        match self.store.return_run(lease).await {
+            Ok(returned) => assert_eq!(returned, owns),
             Err(_) => return true,
         }
         false

@@ -19,6 +19,8 @@ on_both_databases! {
     a_run_of_a_newer_format_is_left_alone,
     a_run_that_a_newer_server_had_is_left_alone,
     a_postponed_run_waits_behind_the_others_and_can_be_cancelled,
+    a_run_that_is_given_back_waits_before_the_others_and_can_be_cancelled,
+    a_run_that_is_to_be_cancelled_is_claimed_although_its_tenant_has_no_place,
     runs_of_some_keys_can_be_left_for_later_unless_they_have_steps,
     events_are_consecutive_and_read_from_any_number,
     a_server_without_its_lease_stores_no_events,
@@ -235,6 +237,56 @@ async fn a_postponed_run_waits_behind_the_others_and_can_be_cancelled(bed: TestB
     let requested = store.cancel_run(&bed.tenant, "run_2", &[]).await.unwrap();
     assert_eq!(requested, CancelOutcome::Requested);
     assert!(!store.postpone_run(&second).await.unwrap());
+}
+
+async fn a_run_that_is_given_back_waits_before_the_others_and_can_be_cancelled(bed: TestBed) {
+    let store = bed.open().await;
+    for id in ["run_1", "run_2"] {
+        store.enqueue_run(&bed.tenant, &new_run(id)).await.unwrap();
+    }
+    let claim = async || {
+        let claimed = store.claim_runs("s", LEASE, 1, 1, &[], &[]).await.unwrap();
+        claimed.into_iter().next().map(|run| run.lease).unwrap()
+    };
+    let first = claim().await;
+    assert!(store.return_run(&first).await.unwrap());
+    let found = store.journal_run(&bed.tenant, "run_1").await.unwrap();
+    assert_eq!(found.state, RunState::Queued);
+    let mut again = claim().await;
+    assert_eq!(
+        (again.run.as_str(), again.epoch),
+        ("run_1", first.epoch + 1)
+    );
+    assert!(!store.return_run(&first).await.unwrap());
+    // One with a finished step has begun, wherever it goes on.
+    let changes = StepChanges::default();
+    let stored = store.append_step(&mut again, &TURN, changes, LEASE).await;
+    assert_eq!(stored.unwrap(), AppendOutcome::Committed);
+    assert!(store.return_run(&again).await.unwrap());
+    let found = store.journal_run(&bed.tenant, "run_1").await.unwrap();
+    assert_eq!(found.state, RunState::Running);
+    assert_eq!(claim().await.run, "run_1");
+    let second = claim().await;
+    assert!(store.return_run(&second).await.unwrap());
+    let cancelled = store.cancel_run(&bed.tenant, "run_2", &[]).await.unwrap();
+    assert_eq!(cancelled, CancelOutcome::Cancelled);
+}
+
+async fn a_run_that_is_to_be_cancelled_is_claimed_although_its_tenant_has_no_place(bed: TestBed) {
+    let store = bed.open().await;
+    let (first, second) = (
+        begin(&store, &bed.tenant).await,
+        begin(&store, &bed.tenant).await,
+    );
+    for lease in [&first, &second] {
+        assert!(store.release_lease(lease).await.unwrap());
+    }
+    let requested = store.cancel_run(&bed.tenant, &second.run, &[]).await;
+    assert_eq!(requested.unwrap(), CancelOutcome::Requested);
+    let full = [bed.tenant.clone()];
+    let claimed = store.claim_runs("s", LEASE, 1, 9, &full, &[]).await;
+    let claimed = claimed.unwrap().into_iter().map(|run| run.lease.run);
+    assert_eq!(claimed.collect::<Vec<_>>(), [second.run]);
 }
 
 async fn runs_of_some_keys_can_be_left_for_later_unless_they_have_steps(bed: TestBed) {

@@ -90,3 +90,29 @@ async fn the_owner_of_a_run_learns_of_its_cancellation_from_the_bus_alone() {
     bus.publish(&subject, nothing).await.unwrap();
     reaches(owner, &run, "cancelled").await;
 }
+
+#[tokio::test]
+async fn a_run_that_waits_for_a_place_is_queued_and_cancelled_at_once() {
+    let bus = Bus::local();
+    let all = gateways(&bus, 1).await;
+    let gateway = &all[0];
+    let _served = start(gateway).await;
+    gateway.upstream.respond_always(MockResponse::never());
+    let mut runs = Vec::new();
+    for _ in 0..MAX_RUNS_PER_TENANT + 3 {
+        runs.push(start_run(gateway).await);
+    }
+    for _ in 0..MAX_RUNS_PER_TENANT {
+        gateway.upstream.next_request().await;
+    }
+    // One ends, and the server looks for others: several wait, and one of them has its place.
+    let cancel = async |run: &str| {
+        let path = format!("/v1/runs/{run}/cancel");
+        gateway.post(&path, "").await.json()["status"].clone()
+    };
+    assert_eq!(cancel(&runs[0]).await, "cancelled");
+    gateway.upstream.next_request().await;
+    let last = runs.last().unwrap();
+    reaches(gateway, last, "queued").await;
+    assert_eq!(cancel(last).await, "cancelled");
+}
