@@ -260,6 +260,12 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
+    /// The tenant has as many kept runs that have not ended as it may.
+    #[error("this tenant has {limit} runs that have not ended")]
+    TooManyRuns {
+        /// The limit.
+        limit: u64,
+    },
     /// The batch has not ended.
     #[error("batch `{id}` is in progress; cancel it, and delete it when it has ended")]
     BatchInProgress {
@@ -398,6 +404,7 @@ impl Error {
             Error::ConversationFull { .. } => "conversation-full",
             Error::ItemIdsTaken { .. } => "item-id-taken",
             Error::TooManyBatches { .. } => "too-many-batches",
+            Error::TooManyRuns { .. } => "runs-too-many",
             Error::BatchInProgress { .. } => "batch-in-progress",
             Error::Invalid { .. } => "value-invalid",
             Error::Interrupted(_) => "upload-interrupted",

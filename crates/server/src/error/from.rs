@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 
 use super::HttpError;
 
+/// Retry delay when a tenant has too many runs that have not ended.
+const OPEN_RUNS_RETRY_SECONDS: u64 = 10;
+
 impl From<StoreError> for HttpError {
     fn from(error: StoreError) -> Self {
         let status = match &error {
@@ -35,6 +38,11 @@ impl From<StoreError> for HttpError {
             | StoreError::Invalid { .. }
             | StoreError::Interrupted(_) => StatusCode::BAD_REQUEST,
             StoreError::TooManyBatches { .. } => StatusCode::TOO_MANY_REQUESTS,
+            StoreError::TooManyRuns { .. } => {
+                let status = StatusCode::TOO_MANY_REQUESTS;
+                let error = HttpError::new(status, error.code(), error.to_string());
+                return error.retry_after(OPEN_RUNS_RETRY_SECONDS);
+            }
             StoreError::FileTooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             StoreError::KeyInactive { .. } => {
                 let error = HttpError::new(StatusCode::CONFLICT, error.code(), error.to_string());

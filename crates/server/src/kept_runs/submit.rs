@@ -4,15 +4,12 @@ use std::time::Instant;
 
 use axum::http::StatusCode;
 use prowess_engine::{FORMAT, lease_time};
-use prowess_store::{BeginOutcome, NewJournalRun, Store, TenantId};
+use prowess_store::{BeginOutcome, Error as StoreError, NewJournalRun, Store, TenantId};
 
 use super::pending_run::PendingRun;
 use super::stored_request::StoredRequest;
 use crate::app::App;
 use crate::error::HttpError;
-
-/// Retry delay when a tenant has too many.
-const RETRY_SECONDS: u64 = 10;
 
 /// A run to be submitted.
 pub(crate) struct Submission<'a> {
@@ -51,10 +48,9 @@ pub(crate) async fn submit(
     let store = app.store();
     let tenant = submission.tenant;
     let max_open = app.engine().settings().max_open_runs;
+    // Checked again when it is stored; here so that nothing is written in vain.
     if store.count_open_runs(tenant).await? >= max_open && !is_repeated(store, &submission).await? {
-        let message = format!("this tenant has {max_open} runs that have not ended");
-        let error = HttpError::new(StatusCode::TOO_MANY_REQUESTS, "runs-too-many", message);
-        return Err(error.retry_after(RETRY_SECONDS));
+        return Err(StoreError::TooManyRuns { limit: max_open }.into());
     }
     let bytes = submission.request.to_bytes()?;
     let new = NewJournalRun {
@@ -71,21 +67,11 @@ pub(crate) async fn submit(
     let local = app.local_runs();
     let slot = may_start.then(|| local.reserve(tenant)).flatten();
     let claimed = Instant::now();
-    let stored = match (&slot, submission.container) {
-        (None, _) => store.enqueue_run(tenant, &new).await,
-        (Some(_), None) => {
-            store
-                .begin_run(tenant, &new, local.owner(), lease_time())
-                .await
-        }
-        (Some(_), Some(container)) => {
-            let owner = local.owner();
-            store
-                .begin_run_in(tenant, &new, owner, lease_time(), container)
-                .await
-        }
-    };
-    let outcome = stored.map_err(HttpError::from)?;
+    let owner = slot.as_ref().map(|_| (local.owner(), lease_time()));
+    // One that waits for a server holds no container.
+    let container = submission.container.filter(|_| slot.is_some());
+    let stored = store.submit_run(tenant, &new, owner, container, max_open);
+    let outcome = stored.await.map_err(HttpError::from)?;
     match (outcome, slot) {
         (BeginOutcome::Started(lease), Some(slot)) => {
             let key = submission.key.map(str::to_owned);

@@ -11,6 +11,7 @@ use crate::time::Timestamp;
 
 use super::container_hold::hold_if_free;
 use super::lease::{FIRST_EPOCH, RunLease, micros};
+use super::read::select_open_runs;
 use super::run_state::RunState;
 
 /// Bytes of an idempotency key.
@@ -66,8 +67,8 @@ impl Store {
         owner: &str,
         lease: Duration,
     ) -> Result<BeginOutcome> {
-        let container = None;
-        self.insert_run(tenant, new, Some((owner, lease)), container)
+        let (owner, container, max_open) = (Some((owner, lease)), None, None);
+        self.insert_run(tenant, new, owner, container, max_open)
             .await
     }
 
@@ -84,7 +85,8 @@ impl Store {
         lease: Duration,
         container: &str,
     ) -> Result<BeginOutcome> {
-        self.insert_run(tenant, new, Some((owner, lease)), Some(container))
+        let (owner, max_open) = (Some((owner, lease)), None);
+        self.insert_run(tenant, new, owner, Some(container), max_open)
             .await
     }
 
@@ -97,7 +99,26 @@ impl Store {
         tenant: &TenantId,
         new: &NewJournalRun<'_>,
     ) -> Result<BeginOutcome> {
-        self.insert_run(tenant, new, None, None).await
+        self.insert_run(tenant, new, None, None, None).await
+    }
+
+    /// Stores a kept run of a tenant that may have `max_open` of them which have not ended, however
+    /// many it submits at once. With an owner it begins as by [`Store::begin_run`], or
+    /// [`Store::begin_run_in`] with a container; without one it waits as by
+    /// [`Store::enqueue_run`].
+    ///
+    /// # Errors
+    /// As [`Store::begin_run`], and when the tenant has too many.
+    pub async fn submit_run(
+        &self,
+        tenant: &TenantId,
+        new: &NewJournalRun<'_>,
+        owner: Option<(&str, Duration)>,
+        container: Option<&str>,
+        max_open: u64,
+    ) -> Result<BeginOutcome> {
+        self.insert_run(tenant, new, owner, container, Some(max_open))
+            .await
     }
 
     async fn insert_run(
@@ -106,6 +127,7 @@ impl Store {
         new: &NewJournalRun<'_>,
         owner: Option<(&str, Duration)>,
         container: Option<&str>,
+        max_open: Option<u64>,
     ) -> Result<BeginOutcome> {
         if let Some(key) = new.idempotency_key
             && (key.is_empty() || key.len() > MAX_IDEMPOTENCY_KEY_BYTES)
@@ -160,6 +182,9 @@ impl Store {
             ..StorageUsage::default()
         };
         self.check_quota_in_tx(&mut tx, tenant, &added).await?;
+        if let Some(limit) = max_open {
+            check_open_runs(&mut tx, tenant, limit).await?;
+        }
         let lease = RunLease {
             run: new.id.to_owned(),
             tenant: tenant.clone(),
@@ -171,6 +196,18 @@ impl Store {
         }
         tx.commit().await?;
         Ok(BeginOutcome::Started(lease))
+    }
+}
+
+/// Refuses a run that was inserted in the transaction, if there are too many with it. Those that
+/// are submitted at the same moment are counted one after the other: each has locked the tenant's
+/// totals when it was inserted.
+async fn check_open_runs(tx: &mut Tx, tenant: &TenantId, limit: u64) -> Result<()> {
+    let row = tx.fetch_optional(select_open_runs(tenant)).await?;
+    let open = row.map_or(Ok(0), |row| row.int("open"))?;
+    match u64::try_from(open).unwrap_or_default() > limit {
+        true => Err(Error::TooManyRuns { limit }),
+        false => Ok(()),
     }
 }
 

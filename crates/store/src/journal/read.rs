@@ -145,11 +145,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub async fn count_open_runs(&self, tenant: &TenantId) -> Result<u64> {
-        let sql = Sql::new(
-            "SELECT COUNT(*) AS open FROM journal_runs
-             WHERE tenant = $1 AND state IN ('queued', 'running') AND kept = 1",
-        );
-        let row = self.db().fetch_optional(sql.bind(tenant.as_str())).await?;
+        let row = self.db().fetch_optional(select_open_runs(tenant)).await?;
         let open = row.map_or(Ok(0), |row| row.int("open"))?;
         Ok(u64::try_from(open).unwrap_or_default())
     }
@@ -166,6 +162,15 @@ impl Store {
         let rows = self.db().fetch_all(sql.bind(run)).await?;
         rows.iter().map(JournalStep::from_row).collect()
     }
+}
+
+/// The number of a tenant's kept runs that have not ended, as `open`.
+pub(super) fn select_open_runs(tenant: &TenantId) -> Sql {
+    let sql = Sql::new(
+        "SELECT COUNT(*) AS open FROM journal_runs
+         WHERE tenant = $1 AND state IN ('queued', 'running') AND kept = 1",
+    );
+    sql.bind(tenant.as_str())
 }
 
 impl JournalRun {

@@ -18,6 +18,7 @@ on_both_databases! {
     requests_of_runs_count_until_they_are_deleted,
     files_of_containers_count_until_they_are_deleted,
     runs_of_one_tenant_that_begin_at_once_do_not_exceed_the_quota,
+    runs_of_one_tenant_that_are_submitted_at_once_do_not_exceed_their_number,
 }
 
 const LEASE: Duration = Duration::from_secs(600);
@@ -161,4 +162,42 @@ async fn runs_of_one_tenant_that_begin_at_once_do_not_exceed_the_quota(mut bed: 
     let runs = futures_util::future::join_all(runs).await;
     assert_eq!(runs.iter().filter(|lease| lease.is_ok()).count(), 10);
     assert_eq!(used(&store, &bed.tenant).await, 10_000);
+}
+
+async fn runs_of_one_tenant_that_are_submitted_at_once_do_not_exceed_their_number(bed: TestBed) {
+    let store = bed.open().await;
+    let submit = async |owner: Option<&str>| {
+        let id = Store::new_run_id().unwrap();
+        let new = NewJournalRun {
+            id: &id,
+            api_key: None,
+            dialect: "chat",
+            model: "m",
+            kept: true,
+            format: 1,
+            idempotency_key: None,
+            request_digest: "d",
+            request: b"{}",
+        };
+        let owner = owner.map(|owner| (owner, LEASE));
+        store.submit_run(&bed.tenant, &new, owner, None, 3).await
+    };
+    let submitted = (0..6).map(|_| submit(Some("a")));
+    let submitted = futures_util::future::join_all(submitted).await;
+    let (mut started, mut refused) = (Vec::new(), 0);
+    for outcome in submitted {
+        match outcome {
+            Ok(BeginOutcome::Started(lease)) => started.push(lease),
+            Ok(other) => panic!("{other:?}"),
+            Err(error) => {
+                assert_eq!(error.code(), "runs-too-many", "{error}");
+                refused += 1;
+            }
+        }
+    }
+    assert_eq!((started.len(), refused), (3, 3));
+    // One that has ended makes room for another, which counts while it waits for a server.
+    end(&store, &started[0]).await;
+    submit(None).await.unwrap();
+    submit(None).await.unwrap_err();
 }
