@@ -5,6 +5,7 @@ use crate::command_id::CommandId;
 use crate::egress::{EgressConnection, EgressSecret};
 use crate::error::Error;
 use crate::probe::Grade;
+use crate::run_ownership::RunOwnership;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -39,6 +40,9 @@ pub struct Execution {
     /// The epoch of that run's lease: of two servers that want the same command, the one with
     /// the greater epoch gets it. 0 if the run has no lease.
     pub epoch: i64,
+    /// Whether this server still has that run. If not, giving up the command does not end it
+    /// where commands run on other hosts.
+    pub ownership: RunOwnership,
     /// Its span, as a W3C trace context, for the host that runs it.
     pub traceparent: Option<String>,
 }

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `sandboxes` | the interface that users of containers know: on this host or on others |
 //! | `sandbox` | this host's: open, create, exec, put, get, list, snapshot, restore, destroy, layer |
-//! | `container_spec`, `changes_guard`, `file_stream`, `command_id` | what that interface passes |
+//! | `container_spec`, `changes_guard`, `file_stream`, `command_id`, `run_ownership` | what that interface passes |
 //! | `settings` | the operator's settings |
 //! | `policy` | limits and network access of a container |
 //! | `execution` | a command and its result |
@@ -76,6 +76,7 @@ pub mod packages;
 pub mod policy;
 pub mod probe;
 mod queue;
+mod run_ownership;
 pub mod runtimes;
 mod sandbox;
 mod sandboxes;
@@ -104,6 +105,7 @@ pub use packages::{Layer, NpmRegistry, PackageIndex, Requirements};
 pub use policy::{Network, OutputLimits, Policy, SandboxLimits};
 pub use probe::{Grade, Probe, ProbeCheck};
 pub use prowess_launcher::{ContainerLayout, LAYOUT};
+pub use run_ownership::RunOwnership;
 pub use runtimes::{RuntimeName, RuntimeSource};
 pub use sandbox::Sandbox;
 pub use sandboxes::{RestoreContents, SandboxFuture, Sandboxes, SharedSandboxes};

@@ -5,7 +5,7 @@
 
 use std::cell::Cell;
 
-use prowess_sandbox::{CommandId, Execution};
+use prowess_sandbox::{CommandId, Execution, RunOwnership};
 use prowess_skill::Digest;
 
 use crate::container_announcer::ContainerAnnouncer;
@@ -15,7 +15,7 @@ tokio::task_local! {
 }
 
 /// The call that a command belongs to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct CallIdentity {
     /// The run.
     pub run: String,
@@ -23,6 +23,8 @@ pub struct CallIdentity {
     pub step: Option<i64>,
     /// The epoch of the lease of a kept run, which is no part of the ids; 0 of others.
     pub epoch: i64,
+    /// Whether this server still has the run.
+    pub ownership: RunOwnership,
     /// The id of the call.
     pub call: String,
     /// Whether it may have been made before and must not have effects again: it gets the results
@@ -93,6 +95,7 @@ pub(crate) fn set_command_id(execution: &mut Execution) {
         let CallIdentity { run, step, .. } = &call.identity;
         execution.run = Some(run.clone());
         execution.epoch = call.identity.epoch;
+        execution.ownership = call.identity.ownership.clone();
         execution.attach_only = call.identity.attach_only;
         if step.is_some() {
             let number = call.count.get();
@@ -160,6 +163,7 @@ mod tests {
             run: "run_1".to_owned(),
             step,
             epoch: 1,
+            ownership: RunOwnership::default(),
             call: "call 1".to_owned(),
             attach_only: false,
         };
@@ -200,6 +204,7 @@ mod tests {
                 run: "run_1".to_owned(),
                 step: Some(2),
                 epoch: 2,
+                ownership: RunOwnership::default(),
                 call: "call 1".to_owned(),
                 attach_only: true,
             };

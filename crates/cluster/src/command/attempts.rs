@@ -8,7 +8,7 @@
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
-use prowess_sandbox::Error;
+use prowess_sandbox::{Error, RunOwnership};
 use prowess_worker::protocol::{CommandRequest, ExecRequest, RemoteError, WorkerRequest};
 use tokio::time::Instant;
 
@@ -38,6 +38,8 @@ pub(crate) struct CommandOrder {
     pub(crate) is_resumed: bool,
     /// Whether another gateway has it run when this one stops.
     pub(crate) is_handed_over: bool,
+    /// Whether this gateway still has its run.
+    pub(crate) ownership: RunOwnership,
 }
 
 impl CommandOrder {
@@ -45,6 +47,7 @@ impl CommandOrder {
         CommandName {
             id: &self.request.command,
             epoch: self.request.epoch,
+            ownership: Some(&self.ownership),
         }
     }
 }

@@ -1,13 +1,14 @@
 //! The messages of one command with one worker: its replies, and silence.
 //!
 //! While it lasts, the worker is told that the command is wanted. If it is dropped before its
-//! end, the worker is told to kill the command.
+//! end, the worker is told to kill the command, unless another gateway has its run now.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
 use prowess_bus::{BusError, Subscription};
+use prowess_sandbox::RunOwnership;
 use prowess_worker::protocol::{
     GatewayAnswer, KEEP_INTERVAL, SILENCE_TIMEOUT, WorkerReply, WorkerRequest, decode,
 };
@@ -23,6 +24,8 @@ pub(crate) struct CommandName<'a> {
     pub(crate) id: &'a str,
     /// The epoch of its run's lease; 0 if there is none.
     pub(crate) epoch: i64,
+    /// Whether this gateway still has its run, if it belongs to one.
+    pub(crate) ownership: Option<&'a RunOwnership>,
 }
 
 /// A conversation about one command.
@@ -32,6 +35,7 @@ pub(crate) struct WorkerConversation {
     placed: PlacedCommand,
     command: String,
     epoch: i64,
+    ownership: Option<RunOwnership>,
     /// Where the worker replies.
     inbox: String,
     replies: Subscription,
@@ -76,6 +80,7 @@ impl WorkerConversation {
             placed,
             command: command.id.to_owned(),
             epoch: command.epoch,
+            ownership: command.ownership.cloned(),
             inbox,
             replies,
             silent_until: now + patience,
@@ -99,7 +104,14 @@ impl WorkerConversation {
         CommandName {
             id: &self.command,
             epoch: self.epoch,
+            ownership: self.ownership.as_ref(),
         }
+    }
+
+    /// Whether another gateway continues the command when this one gives it up.
+    fn is_continued(&self) -> bool {
+        let ownership = self.ownership.as_ref();
+        self.link.is_leaving.load(Ordering::Relaxed) || ownership.is_some_and(RunOwnership::is_lost)
     }
 
     /// Whether messages were lost because the bus had no connection.
@@ -191,7 +203,7 @@ impl WorkerConversation {
 
 impl Drop for WorkerConversation {
     fn drop(&mut self) {
-        if !self.is_over && !self.link.is_leaving.load(Ordering::Relaxed) {
+        if !self.is_over && !self.is_continued() {
             let command = self.command.clone();
             let worker = &self.placed.worker;
             tracing::debug!(command, worker, "a command is not wanted any more");

@@ -55,8 +55,17 @@ pub(crate) struct HoldRequest {
 pub(crate) struct CommandHold {
     pub(crate) request: HoldRequest,
     renewal: JoinHandle<()>,
-    lost: watch::Receiver<bool>,
+    lost: watch::Receiver<Option<HoldLoss>>,
     is_ended: bool,
+}
+
+/// Why a reserved container cannot be used any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum HoldLoss {
+    /// Somebody else has it.
+    Taken,
+    /// It does not exist.
+    Deleted,
 }
 
 impl HoldRequest {
@@ -122,8 +131,8 @@ impl HoldRequest {
         begins.await.map_err(store_error)
     }
 
-    /// Renews until the container is lost to somebody else.
-    async fn renew(&self, generation: i64) {
+    /// Renews until the container is lost.
+    async fn renew(&self, generation: i64) -> HoldLoss {
         loop {
             tokio::time::sleep(self.hold / 3).await;
             let (tenant, id, holder) = (&self.tenant, &self.id, &self.holder);
@@ -133,7 +142,8 @@ impl HoldRequest {
                 // This process may have been stopped for a while, and nobody has noticed.
                 Ok(false) => match self.try_begin().await {
                     Ok(BeginCommandOutcome::Held(now)) if now.generation == generation => {}
-                    Ok(_) => return,
+                    Ok(BeginCommandOutcome::NotFound) => return HoldLoss::Deleted,
+                    Ok(_) => return HoldLoss::Taken,
                     Err(_) => {}
                 },
                 Err(error) => {
@@ -159,11 +169,11 @@ fn may_be_held(outcome: &Result<BeginCommandOutcome, Error>) -> bool {
 
 impl CommandHold {
     fn new(request: HoldRequest, generation: i64) -> Self {
-        let (sender, lost) = watch::channel(false);
+        let (sender, lost) = watch::channel(None);
         let renewed = request.clone();
         let renewal = tokio::spawn(async move {
-            renewed.renew(generation).await;
-            sender.send_replace(true);
+            let loss = renewed.renew(generation).await;
+            sender.send_replace(Some(loss));
         });
         Self {
             request,
@@ -173,12 +183,15 @@ impl CommandHold {
         }
     }
 
-    /// Waits until somebody else has the container: the changes of the command cannot be
-    /// committed any more.
-    pub(crate) async fn lost(&self) {
+    /// Waits until somebody else has the container, or it is gone: the changes of the command
+    /// cannot be committed any more.
+    pub(crate) async fn lost(&self) -> HoldLoss {
         let mut lost = self.lost.clone();
-        if lost.wait_for(|lost| *lost).await.is_err() {
-            std::future::pending::<()>().await;
+        let loss = lost.wait_for(Option::is_some).await.ok();
+        let loss = loss.and_then(|loss| *loss);
+        match loss {
+            Some(loss) => loss,
+            None => std::future::pending().await,
         }
     }
 

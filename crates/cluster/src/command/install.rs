@@ -43,6 +43,7 @@ impl Dispatcher {
                 command: CommandName {
                     id: &command,
                     epoch: 0,
+                    ownership: None,
                 },
                 payload: &payload,
                 last_worker: None,

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::cluster::ClusterSandboxes;
 use crate::command::asks::CommandAccess;
 use crate::command::attempts::CommandOrder;
-use crate::command::hold::{CommandHold, HoldRequest, HoldUser};
+use crate::command::hold::{CommandHold, HoldLoss, HoldRequest, HoldUser};
 use crate::command::output::OutputRelay;
 use crate::command::verify::{CheckedChanges, CheckedResult};
 use crate::containers::CurrentContainer;
@@ -74,10 +74,17 @@ impl ClusterSandboxes {
         let access = self.access(&current, &order.request.skills);
         let flood = access.limits.output_flood;
         let output = OutputRelay::new(execution.stream, flood);
+        let (ownership, is_kept) = (order.ownership.clone(), execution.epoch != 0);
+        let hold_lost = async {
+            // Whoever has taken the container of a kept run has the run, and asks for the command.
+            if hold.lost().await == HoldLoss::Taken && is_kept {
+                ownership.set_lost();
+            }
+        };
         let ran = tokio::select! {
             biased;
             ran = self.dispatcher.run(owner, order, &access, output) => ran,
-            () = hold.lost() => Err(busy()),
+            () = hold_lost => Err(busy()),
         };
         let ran = match ran {
             Ok(ran) => ran,
@@ -142,6 +149,7 @@ impl ClusterSandboxes {
             is_repeatable: policy.network == Network::Off,
             is_handed_over: state.is_some(),
             is_resumed: execution.id.is_some() && state.is_some_and(|state| state.is_resumed),
+            ownership: execution.ownership.of_command(),
             last_worker: container.worker.clone(),
             needs,
             request: ExecRequest {

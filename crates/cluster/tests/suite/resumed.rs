@@ -162,3 +162,35 @@ async fn a_running_command_is_attached_to() {
     assert_eq!(read(&second, &id, "log").await, first_chunk.bytes);
     assert_eq!(worker.sandbox.statistics().commands[0], ("exited", 1));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gateway_that_has_lost_the_run_leaves_its_command_to_the_next_one() {
+    let cluster = TestCluster::sqlite();
+    let worker = cluster.worker("w1").await;
+    let (first, second) = (cluster.gateway("gw1").await, cluster.gateway("gw2").await);
+    workers_known(&first, 1).await;
+    workers_known(&second, 1).await;
+    let id = create(&first).await;
+    let line = "date +%s%N | tee -a log; sleep 2";
+    let owned_by = |epoch: i64, execution: Execution| Execution {
+        epoch,
+        ..identified(execution)
+    };
+    let guard = first.defer_changes(OWNER, &id);
+    let (execution, mut output) = streamed(line);
+    let execution = owned_by(1, execution);
+    let ownership = execution.ownership.clone();
+    let mut running = first.exec(OWNER, &id, execution);
+    let first_chunk = tokio::select! {
+        ended = &mut running => panic!("{ended:?}"),
+        chunk = output.recv() => chunk.unwrap(),
+    };
+    // It stood still, and finds out before the next gateway has asked for the command.
+    ownership.set_lost();
+    drop(running);
+    drop(guard);
+    let _guard = resume(&second, &id).await;
+    let ran = second.exec(OWNER, &id, owned_by(2, bash(line))).await;
+    assert_eq!(succeeded(&ran.unwrap()).as_bytes(), first_chunk.bytes);
+    assert_eq!(worker.sandbox.statistics().commands[0], ("exited", 1));
+}

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use prowess_sandbox::RunOwnership;
 use prowess_store::{
     AppendOutcome, EndOutcome, Error as StoreError, EventChunk, LeaseStatus, NewEventChunk,
     NewStep, NewWebhook, RunLease, RunResult, RunState, StepChanges, Store,
@@ -49,6 +50,8 @@ pub struct RunJournal {
     stored: watch::Sender<StoredLog>,
     /// Whether this server knows that the run is to be cancelled.
     cancelled: AtomicBool,
+    /// Whether it still has the run: if not, the commands that it waits for are the next server's.
+    ownership: RunOwnership,
     /// Ends [`maintain`](Self::maintain).
     is_over: watch::Sender<bool>,
 }
@@ -118,6 +121,7 @@ impl RunJournal {
                 is_final: false,
             }),
             cancelled: AtomicBool::new(false),
+            ownership: RunOwnership::default(),
             is_over: watch::Sender::new(false),
         })
     }
@@ -126,6 +130,11 @@ impl RunJournal {
     #[must_use]
     pub fn run(&self) -> &str {
         &self.run
+    }
+
+    /// Whether this server still has the run, as far as it knows.
+    pub(crate) fn ownership(&self) -> &RunOwnership {
+        &self.ownership
     }
 
     /// Changes when events were stored, and when this server stores no more.
@@ -169,6 +178,11 @@ impl RunJournal {
 
     /// Stores the events that wait.
     pub(crate) async fn flush(&self) -> Result<(), JournalStop> {
+        let flushed = self.store_pending().await;
+        self.note_loss(flushed)
+    }
+
+    async fn store_pending(&self) -> Result<(), JournalStop> {
         let owned = self.owned.lock().await;
         owned.check()?;
         let Some(chunk) = self.pending().take() else {
@@ -194,6 +208,16 @@ impl RunJournal {
 
     /// Stores a finished step with what it produced, the events that wait, and these.
     pub(crate) async fn append(
+        &self,
+        step: &NewStep<'_>,
+        changes: StepChanges,
+        events: &[LogEvent],
+    ) -> Result<(), JournalStop> {
+        let stored = self.store_step(step, changes, events).await;
+        self.note_loss(stored)
+    }
+
+    async fn store_step(
         &self,
         step: &NewStep<'_>,
         mut changes: StepChanges,
@@ -325,6 +349,7 @@ impl RunJournal {
                 Ok(()) => self.renew_if_due().await,
                 Err(stop) => Err(stop),
             };
+            let result = self.note_loss(result);
             // Looked at last: what is refused because of it is no loss.
             if self.owned.lock().await.is_handed_over {
                 // The sender is here, so there is always a value.
@@ -370,6 +395,14 @@ impl RunJournal {
                 Ok(())
             }
         }
+    }
+
+    /// Notes whether the run is lost, before it is given up with the commands that it waits for.
+    fn note_loss(&self, result: Result<(), JournalStop>) -> Result<(), JournalStop> {
+        if let Err(JournalStop::Lost | JournalStop::Store(_)) = &result {
+            self.ownership.set_lost();
+        }
+        result
     }
 
     /// The events up to this number are stored.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use prowess_sandbox::ContainerSetup;
+use prowess_sandbox::{ContainerSetup, RunOwnership};
 use prowess_store::{ContainerRecord, Error as StoreError, JournalStep, StepKind, UsageRow};
 use prowess_toolbox::{ErrorCode, Toolbox};
 use serde::de::DeserializeOwned;
@@ -169,6 +169,11 @@ impl KeptSteps {
             let lease = journal.lease().await;
             (calls_step.unwrap_or(lease.next_step), lease.epoch)
         }
+    }
+
+    /// Whether this server still has the run.
+    pub(crate) fn ownership(&self) -> RunOwnership {
+        self.journal.ownership().clone()
     }
 
     /// The calls to be made now. If they may have been made before by a server that died, and

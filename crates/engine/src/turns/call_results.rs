@@ -45,6 +45,8 @@ impl RunLoop {
         }
         let step = self.kept.as_ref().map(KeptSteps::next_step);
         let (step, epoch) = OptionFuture::from(step).await.unzip();
+        let ownership = self.kept.as_ref().map(KeptSteps::ownership);
+        let ownership = ownership.unwrap_or_default();
         let (run, writer, id) = (&self.run, &self.writer, &self.log.id);
         let (context, toolbox) = (&run.context, &run.tools.toolbox);
         let settings = context.engine.settings();
@@ -60,6 +62,7 @@ impl RunLoop {
                 run: id,
                 step,
                 epoch: epoch.unwrap_or_default(),
+                ownership: &ownership,
                 attached: &attached,
                 announcer: announcer.as_ref(),
                 traceparent: traceparent.filter(|_| settings.spans),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::future::join_all;
+use prowess_sandbox::RunOwnership;
 use prowess_toolbox::{
     BashResult, CallIdentity, ContainerAnnouncer, ContentPart, ErrorCode, NativeCall, ToolOutcome,
     Toolbox, identify_commands, observe_commands,
@@ -54,6 +55,8 @@ pub(crate) struct CallOrigin<'a> {
     pub(crate) step: Option<i64>,
     /// The epoch of the lease of a kept run; 0 of others.
     pub(crate) epoch: i64,
+    /// Whether this server still has the run.
+    pub(crate) ownership: &'a RunOwnership,
     /// Ids of calls whose commands are attached to, and not begun.
     pub(crate) attached: &'a [String],
     /// Set if other containers than the known one are announced.
@@ -80,6 +83,7 @@ pub(crate) async fn call_all(
             run: origin.run.to_owned(),
             step: origin.step,
             epoch: origin.epoch,
+            ownership: origin.ownership.clone(),
             call: call.id.clone(),
             attach_only: origin.attached.contains(&call.id),
         };

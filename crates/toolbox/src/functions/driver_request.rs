@@ -87,6 +87,7 @@ mod tests {
                     run: "run_1".to_owned(),
                     step,
                     epoch: 1,
+                    ownership: prowess_sandbox::RunOwnership::default(),
                     call: call.to_owned(),
                     attach_only: false,
                 };

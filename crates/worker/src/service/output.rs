@@ -4,7 +4,9 @@ use super::active_command::ActiveCommand;
 use super::failure::CommandFailure;
 use super::state::WorkerState;
 use crate::protocol::{ExecRequest, WorkerReply};
-use prowess_sandbox::{CommandId, EgressSecret, Execution, ExecutionReport, OutputChunk};
+use prowess_sandbox::{
+    CommandId, EgressSecret, Execution, ExecutionReport, OutputChunk, RunOwnership,
+};
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -31,6 +33,7 @@ impl WorkerState {
             attach_only: false,
             run: request.run.clone(),
             epoch: request.epoch,
+            ownership: RunOwnership::default(),
             traceparent: request.traceparent.clone(),
         };
         command.set_started(true);
