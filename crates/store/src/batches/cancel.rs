@@ -35,6 +35,7 @@ impl Store {
         let row = tx.fetch_optional(select().for_update()).await?;
         let row = row.ok_or_else(|| Error::not_found(ResourceKind::Batch, id))?;
         let batch = BatchRecord::from_row(&row)?;
+        let was_validating = batch.state == BatchState::Validating;
         match batch.state {
             BatchState::InProgress => {
                 let sql =
@@ -53,7 +54,7 @@ impl Store {
                 tx.execute(sql).await?;
                 settle_batch(&mut tx, id).await?;
             }
-            // None of its requests was started. What was read of them goes with the batch.
+            // None of its requests was started. What was read of them is removed below.
             BatchState::Validating => {
                 let sql =
                     Sql::new("UPDATE batches SET state = 'cancelled', bytes = 0, ended_at = ")
@@ -70,6 +71,10 @@ impl Store {
         let row = tx.fetch_optional(select()).await?.ok_or(Error::Busy)?;
         let batch = BatchRecord::from_row(&row)?;
         tx.commit().await?;
+        if was_validating {
+            // They do not count as stored any more.
+            self.drop_batch_items(id).await?;
+        }
         Ok(batch)
     }
 
@@ -89,14 +94,29 @@ impl Store {
         for row in self.db().fetch_all(sql).await? {
             let id = row.text("id")?;
             let mut tx = self.db().begin().await?;
-            runs.extend(expire_batch(&mut tx, &id, now).await?);
+            let expired = expire_batch(&mut tx, &id, now).await?;
             tx.commit().await?;
+            match expired {
+                ExpiredBatch::Running(stopped) => runs.extend(stopped),
+                ExpiredBatch::Validating => self.drop_batch_items(&id).await?,
+                ExpiredBatch::Ended => {}
+            }
         }
         Ok(runs)
     }
 }
 
-async fn expire_batch(tx: &mut Tx, id: &str, now: Timestamp) -> Result<Vec<BatchItemRun>> {
+/// What an expired batch was before.
+enum ExpiredBatch {
+    /// Its requests were run; these are to be cancelled.
+    Running(Vec<BatchItemRun>),
+    /// Its requests were read. They are to be removed: they do not count as stored any more.
+    Validating,
+    /// Over.
+    Ended,
+}
+
+async fn expire_batch(tx: &mut Tx, id: &str, now: Timestamp) -> Result<ExpiredBatch> {
     let sql = Sql::new("SELECT state FROM batches WHERE id = ").push_bind("", id);
     let row = tx.fetch_optional(sql.for_update()).await?;
     let state = row.as_ref().map(|row: &DbRow| row.text("state"));
@@ -107,9 +127,9 @@ async fn expire_batch(tx: &mut Tx, id: &str, now: Timestamp) -> Result<Vec<Batch
                 .push_bind("", now)
                 .push_bind(" WHERE id = ", id);
             tx.execute(sql).await?;
-            return Ok(Vec::new());
+            return Ok(ExpiredBatch::Validating);
         }
-        _ => return Ok(Vec::new()),
+        _ => return Ok(ExpiredBatch::Ended),
     }
     let sql = Sql::new(
         "SELECT batch, seq, tenant, run FROM batch_items
@@ -126,5 +146,5 @@ async fn expire_batch(tx: &mut Tx, id: &str, now: Timestamp) -> Result<Vec<Batch
         .push_bind(" WHERE id = ", id);
     tx.execute(sql).await?;
     settle_batch(tx, id).await?;
-    Ok(runs)
+    Ok(ExpiredBatch::Running(runs))
 }

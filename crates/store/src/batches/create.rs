@@ -121,8 +121,26 @@ impl Store {
         let Some(row) = row else {
             return Ok(None);
         };
-        self.drop_batch_items(batch).await?;
-        row.int("attempt").map(Some)
+        let attempt = row.int("attempt")?;
+        self.drop_items_before(batch, attempt).await?;
+        Ok(Some(attempt))
+    }
+
+    /// Removes what was read before an attempt, in parts. Each checks that it is still the last
+    /// one: a server that stood still meanwhile must not remove what another has read.
+    async fn drop_items_before(&self, batch: &str, attempt: i64) -> Result<()> {
+        loop {
+            let sql = Sql::new(
+                "DELETE FROM batch_items WHERE batch = $1 AND seq IN (
+                     SELECT seq FROM batch_items WHERE batch = $1 ORDER BY seq LIMIT $2)
+                   AND EXISTS (SELECT 1 FROM batches b
+                               WHERE b.id = $1 AND b.attempt = $3 AND b.state = 'validating')",
+            );
+            let sql = sql.bind(batch).bind(DELETE_ROWS).bind(attempt);
+            if self.db().execute(sql).await? < DELETE_ROWS.unsigned_abs() {
+                return Ok(());
+            }
+        }
     }
 
     /// Adds requests.
@@ -327,4 +345,47 @@ async fn insert_items(
     Ok(refused
         .map(|(seq, custom_id)| DuplicateItem { seq, custom_id })
         .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::StoreConfig;
+
+    #[tokio::test]
+    async fn a_server_that_comes_back_removes_nothing_that_another_one_has_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::local(folder.path()))
+            .await
+            .unwrap();
+        let tenant = TenantId::default_tenant();
+        let day = Duration::from_secs(24 * 3600);
+        let new = NewBatch {
+            kind: BatchKind::File,
+            dialect: "chat",
+            api_key: None,
+            metadata: "{}",
+            input_file: None,
+            output_lifetime: day,
+            expires_in: day,
+        };
+        let limits = BatchLimits {
+            open: 1,
+            stored_bytes: 1 << 20,
+        };
+        let batch = store.create_batch(&tenant, &new, &limits).await.unwrap().id;
+        let begin = async || store.begin_batch_validation(&batch).await.unwrap().unwrap();
+        // It stood still before it removed what was read before its own attempt.
+        let (first, second) = (begin().await, begin().await);
+        let items = (0..2).map(|seq| NewBatchItem {
+            seq,
+            custom_id: format!("r{seq}"),
+            body: b"{}".to_vec(),
+        });
+        let added = store.add_batch_items(&tenant, &batch, second, items.collect());
+        assert_eq!(added.await.unwrap(), AddItemsOutcome::Added);
+        store.drop_items_before(&batch, first).await.unwrap();
+        let started = store.start_batch(&tenant, &batch, second).await.unwrap();
+        assert_eq!(started.unwrap().counts.total, 2);
+    }
 }

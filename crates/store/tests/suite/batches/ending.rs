@@ -153,16 +153,23 @@ async fn a_cancelled_batch_starts_nothing_more(bed: TestBed) {
 async fn a_batch_can_be_cancelled_before_it_was_read(bed: TestBed) {
     let store = bed.open().await;
     let (batch, attempt) = create(&store, &bed.tenant, BatchKind::File).await;
+    let added = store.add_batch_items(&bed.tenant, &batch.id, attempt, vec![item(0)]);
+    assert_eq!(added.await.unwrap(), AddItemsOutcome::Added);
     let cancelled = store.cancel_batch(&bed.tenant, BatchKind::File, &batch.id);
     assert_eq!(cancelled.await.unwrap().state, BatchState::Cancelled);
-    let added = store.add_batch_items(&bed.tenant, &batch.id, attempt, vec![item(0)]);
+    let added = store.add_batch_items(&bed.tenant, &batch.id, attempt, vec![item(1)]);
     assert_eq!(added.await.unwrap(), AddItemsOutcome::Lost);
+    // What was read is gone: it counts as stored no more.
+    let left = store.batch_results(&bed.tenant, &batch.id, -1, 10).await;
+    assert_eq!(left.unwrap(), []);
 }
 
 async fn requests_that_took_too_long_expire(bed: TestBed) {
     let store = bed.open().await;
     let batch = started(&store, &bed.tenant, BatchKind::Messages, 4).await;
-    let (unread, _) = create(&store, &bed.tenant, BatchKind::File).await;
+    let (unread, attempt) = create(&store, &bed.tenant, BatchKind::File).await;
+    let added = store.add_batch_items(&bed.tenant, &unread.id, attempt, vec![item(0)]);
+    assert_eq!(added.await.unwrap(), AddItemsOutcome::Added);
     store.mark_running_items(up_to(2)).await.unwrap();
     store
         .set_batch_item_run(&reference(&batch, 0), "run_1")
@@ -182,6 +189,8 @@ async fn requests_that_took_too_long_expire(bed: TestBed) {
     let ended = ended.unwrap();
     assert_eq!(ended.state, BatchState::Expired);
     assert_eq!((ended.counts.expired, ended.counts.succeeded), (3, 1));
+    let left = store.batch_results(&bed.tenant, &unread.id, -1, 10).await;
+    assert_eq!(left.unwrap(), []);
     let unread = store.batch(&bed.tenant, BatchKind::File, &unread.id).await;
     assert_eq!(unread.unwrap().state, BatchState::Expired);
 }
