@@ -15,6 +15,8 @@ use crate::{display_path, output};
 const MAX_LINE_BYTES: u64 = 32 << 20;
 /// Maximum bytes of standard input, which is stored until the batch has ended.
 const MAX_STDIN_BYTES: u64 = 1 << 30;
+/// Some editors write it before the first line.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 /// Errors of a file that are reported.
 const MAX_ERRORS: usize = 20;
 
@@ -127,7 +129,10 @@ impl InputLines {
             }
             let text = String::from_utf8(bytes)
                 .map_err(|_| io::Error::other(format!("line {number} is not UTF-8")))?;
-            let text = text.trim_end_matches(['\n', '\r']);
+            let mut text = text.trim_end_matches(['\n', '\r']);
+            if number == 1 {
+                text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+            }
             if !text.trim().is_empty() {
                 let text = text.to_owned();
                 return Ok(Some(NumberedLine { number, text }));
@@ -195,4 +200,29 @@ fn copy_stdin() -> anyhow::Result<NamedTempFile> {
     }
     copy.flush()?;
     Ok(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::line::BatchLine;
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [
+            ("a.txt", "\u{feff}Hello\r\n"),
+            ("a.jsonl", "\u{feff}{\"prompt\": \"Hello\"}\r\n"),
+        ] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            let input = BatchInput::open(&path).unwrap();
+            let line = input.lines().unwrap().next().unwrap().unwrap();
+            let hello = BatchLine::Prompt {
+                prompt: "Hello".to_owned(),
+                id: None,
+            };
+            assert_eq!(input.parse(&line).unwrap(), hello, "{name}");
+        }
+    }
 }

@@ -10,6 +10,8 @@ use super::item_writer::{ItemWriter, WriteStop};
 use super::openai::endpoint;
 use super::settings::BatchSettings;
 
+/// Some editors write it before the first line.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// Errors of a file that are reported; the rest of the file is then not read.
 const MAX_ERRORS: usize = 20;
 
@@ -114,6 +116,8 @@ impl LineIntake<'_> {
 
     async fn read_line(&mut self, line: &[u8]) -> StoreResult<()> {
         self.line += 1;
+        let mark = line.strip_prefix(BYTE_ORDER_MARK);
+        let line = mark.filter(|_| self.line == 1).unwrap_or(line);
         if line.iter().all(u8::is_ascii_whitespace) {
             return Ok(());
         }
