@@ -35,6 +35,13 @@ pub(crate) trait BatchRuns: Send + Sync + 'static {
     fn submit(&self, new: NewBatchRun<'_>)
     -> impl Future<Output = Result<String, ApiError>> + Send;
 
+    /// The run that was submitted with this idempotency key, if there is one.
+    fn find(
+        &self,
+        tenant: &TenantId,
+        idempotency_key: &str,
+    ) -> impl Future<Output = Result<Option<String>, ApiError>> + Send;
+
     /// How a run ended; `None` if it has not, or is unknown.
     fn outcome(
         &self,

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use prowess_store::{
-    BatchItemResult, BatchItemRun, BatchItemState, Result as StoreResult, RunState, Store,
-    TenantId, Timestamp, UnsubmittedItem,
+    BatchItemRef, BatchItemResult, BatchItemRun, BatchItemState, Result as StoreResult, RunState,
+    Store, TenantId, Timestamp, UnsubmittedItem,
 };
 use prowess_wire::neutral::{ApiError, ErrorKind};
 use prowess_wire::{ClientDialect, render_client_error};
@@ -20,6 +20,8 @@ const STEP_LIMIT: u32 = 64;
 const RESULTS_AT_ONCE: usize = 16;
 /// Requests of a tenant that are submitted at the same time.
 const SUBMISSIONS_AT_ONCE: usize = 8;
+/// The status of a request that was cancelled before it became a run. No client sees it.
+const CANCELLED_STATUS: i64 = 499;
 /// How long a tenant whose requests are refused for now is left alone, at first and at most.
 const FIRST_DELAY: Duration = Duration::from_millis(500);
 const MAX_DELAY: Duration = Duration::from_secs(30);
@@ -176,11 +178,16 @@ impl<R: BatchRuns> ScheduleSteps<R> {
     async fn submit(&mut self) -> StoreResult<bool> {
         let mut changed = false;
         for tenant in self.store.tenants_with_unsubmitted_items().await? {
+            let limit = self.settings.tenant_concurrency;
+            let items = self.store.unsubmitted_items(&tenant, limit).await?;
+            let (cancelled, items): (Vec<_>, Vec<_>) =
+                items.into_iter().partition(|item| item.is_cancelled);
+            for item in &cancelled {
+                changed |= self.cancel_item(&tenant, item).await?;
+            }
             if self.is_delayed(&tenant) {
                 continue;
             }
-            let limit = self.settings.tenant_concurrency;
-            let items = self.store.unsubmitted_items(&tenant, limit).await?;
             for part in items.chunks(SUBMISSIONS_AT_ONCE) {
                 let submitted = part.iter().map(|item| self.submit_item(&tenant, item));
                 let mut is_refused = false;
@@ -200,6 +207,29 @@ impl<R: BatchRuns> ScheduleSteps<R> {
         Ok(changed)
     }
 
+    /// Ends a request of a cancelled batch that has no run. A server that died may have submitted
+    /// it and not recorded its run, which is then cancelled like any other.
+    async fn cancel_item(&self, tenant: &TenantId, item: &UnsubmittedItem) -> StoreResult<bool> {
+        let reference = &item.item;
+        match self.runs.find(tenant, &run_name(reference)).await {
+            Ok(Some(run)) => self.store.set_batch_item_run(reference, &run).await?,
+            Ok(None) => {
+                let result = BatchItemResult {
+                    state: BatchItemState::Cancelled,
+                    status: CANCELLED_STATUS,
+                    body: None,
+                };
+                self.store.record_batch_result(reference, &result).await?;
+                count(result.state);
+            }
+            Err(error) => {
+                tracing::warn!(batch = reference.batch, %error, "cannot cancel a request of a batch");
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     async fn submit_item(
         &self,
         tenant: &TenantId,
@@ -215,7 +245,7 @@ impl<R: BatchRuns> ScheduleSteps<R> {
             api_key: item.api_key.as_deref(),
             client,
             body: body.into(),
-            idempotency_key: format!("batch:{}:{}", reference.batch, reference.seq),
+            idempotency_key: run_name(reference),
         };
         let error = match self.runs.submit(new).await {
             Ok(run) => {
@@ -251,6 +281,11 @@ impl<R: BatchRuns> ScheduleSteps<R> {
         let until = Instant::now() + length;
         self.delays.insert(tenant.clone(), Delay { until, length });
     }
+}
+
+/// The idempotency key of the run of a request.
+fn run_name(item: &BatchItemRef) -> String {
+    format!("batch:{}:{}", item.batch, item.seq)
 }
 
 /// Counts a request that has ended.

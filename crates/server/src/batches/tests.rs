@@ -59,6 +59,15 @@ impl BatchRuns for TestRuns {
         }
     }
 
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        idempotency_key: &str,
+    ) -> Result<Option<String>, ApiError> {
+        let found = self.store.run_by_idempotency_key(tenant, idempotency_key);
+        Ok(found.await.unwrap())
+    }
+
     async fn outcome(
         &self,
         tenant: &TenantId,
@@ -431,9 +440,44 @@ async fn a_cancelled_batch_cancels_its_runs() {
 }
 
 #[tokio::test]
+async fn a_request_that_waits_for_its_limits_ends_when_its_batch_is_cancelled() {
+    let bed = Bed::new().await;
+    let batch = bed.messages(2).await;
+    for seq in 0..2 {
+        let key = format!("batch:{}:{seq}", batch.id);
+        let error = ApiError::new(ErrorKind::RateLimit, "no");
+        bed.runs.refusals.lock().unwrap().insert(key, error);
+    }
+    let mut scheduler = bed.scheduler("a");
+    settle(&mut scheduler).await;
+    assert_eq!(bed.get(&batch).await.counts.processing(), 2);
+    // One was submitted, and its server died before it recorded the run.
+    bed.runs.refusals.lock().unwrap().clear();
+    let run = bed.runs.submit(NewBatchRun {
+        tenant: &bed.tenant,
+        api_key: None,
+        client: prowess_wire::ClientDialect::Messages,
+        body: Bytes::from_static(b"{}"),
+        idempotency_key: format!("batch:{}:1", batch.id),
+    });
+    let run = run.await.unwrap();
+    let cancelled = bed.store.cancel_batch(&bed.tenant, batch.kind, &batch.id);
+    assert_eq!(cancelled.await.unwrap().state, BatchState::Cancelling);
+    settle(&mut scheduler).await;
+    let ended = bed.get(&batch).await;
+    assert_eq!(
+        (ended.state, ended.counts.cancelled),
+        (BatchState::Cancelled, 2)
+    );
+    assert_eq!(*bed.runs.cancelled.lock().unwrap(), [run]);
+}
+
+#[tokio::test]
 async fn a_file_of_requests_becomes_files_of_results() {
     let bed = Bed::new().await;
-    let text = format!("{}\n{}{}", line("a"), line("b"), line("c").trim_end());
+    // As an editor may have written it: with a byte order mark, and other ends of lines.
+    let [a, b, c] = ["a", "b", "c"].map(|name| line(name).trim_end().to_owned());
+    let text = format!("\u{feff}{a}\r\n\n{b}\n{c}");
     let batch = bed.file(&text).await;
     assert_eq!(openai::batch(&batch)["status"], "validating");
     let mut scheduler = bed.scheduler("a");

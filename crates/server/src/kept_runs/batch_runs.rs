@@ -33,10 +33,7 @@ impl KeptBatchRuns {
 impl BatchRuns for KeptBatchRuns {
     async fn submit(&self, new: NewBatchRun<'_>) -> Result<String, ApiError> {
         let app = self.app.current();
-        let store = app.store();
-        let key = &new.idempotency_key;
-        let existing = store.run_by_idempotency_key(new.tenant, key).await;
-        if let Some(run) = existing.map_err(|error| http_error(&HttpError::from(error)))? {
+        if let Some(run) = self.find(new.tenant, &new.idempotency_key).await? {
             // It was admitted before.
             return Ok(run);
         }
@@ -69,6 +66,16 @@ impl BatchRuns for KeptBatchRuns {
             Submitted::Existing { run } => Ok(run),
             Submitted::Started(_) | Submitted::Queued => Ok(run),
         }
+    }
+
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        idempotency_key: &str,
+    ) -> Result<Option<String>, ApiError> {
+        let store = self.app.store();
+        let found = store.run_by_idempotency_key(tenant, idempotency_key).await;
+        found.map_err(|error| http_error(&HttpError::from(error)))
     }
 
     async fn outcome(

@@ -7,6 +7,8 @@ use crate::db::{DbRow, Sql, Tx};
 use crate::error::Result;
 use crate::tenant::TenantId;
 
+use super::record::BatchState;
+
 /// How many requests of batches may be in progress at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchConcurrency {
@@ -34,6 +36,8 @@ pub struct UnsubmittedItem {
     pub dialect: String,
     /// The id of the key that the batch was created with; `None` for the operator.
     pub api_key: Option<String>,
+    /// Whether its batch is being cancelled: it must not become a run any more.
+    pub is_cancelled: bool,
 }
 
 /// A request that became a run.
@@ -156,7 +160,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<UnsubmittedItem>> {
         let sql = Sql::new(
-            "SELECT i.batch, i.seq, b.dialect, b.api_key
+            "SELECT i.batch, i.seq, b.dialect, b.api_key, b.state
              FROM batch_items i JOIN batches b ON b.id = i.batch
              WHERE i.state IN ('running', 'stopping') AND i.run IS NULL AND i.tenant = ",
         )
@@ -168,6 +172,7 @@ impl Store {
                 item: BatchItemRef::from_row(row)?,
                 dialect: row.text("dialect")?,
                 api_key: row.optional_text("api_key")?,
+                is_cancelled: row.text("state")? == BatchState::Cancelling.as_str(),
             })
         };
         rows.iter().map(read).collect()
