@@ -247,9 +247,15 @@ fn failed_at_start(events: &[LogEvent]) -> bool {
 fn outcome_response(run: &JournalRun, client: ClientDialect) -> Result<Response, HttpError> {
     let outcome = RunOutcome::from_run(run)?;
     let outcome = outcome.unwrap_or_else(|| RunOutcome::without_result(run.state));
+    let forbids_retry = outcome.forbids_retry();
     let (status, body) = outcome.render(client);
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_GATEWAY);
-    Ok((status, Json(body)).into_response())
+    let mut response = (status, Json(body)).into_response();
+    if forbids_retry {
+        let value = HeaderValue::from_static("false");
+        response.headers_mut().insert("x-should-retry", value);
+    }
+    Ok(response)
 }
 
 /// Writes the events of a run for one client.

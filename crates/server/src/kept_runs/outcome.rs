@@ -50,6 +50,15 @@ impl RunOutcome {
         })
     }
 
+    /// Whether clients must not send the request again by themselves, as they do after most errors
+    /// with this status: another run would begin.
+    pub(crate) fn forbids_retry(&self) -> bool {
+        let RunOutcome::Error(error) = self else {
+            return false;
+        };
+        matches!(error.code.as_deref(), Some("run-cancelled" | "run-failed"))
+    }
+
     /// Status and body as the client reads them.
     pub(crate) fn render(self, client: ClientDialect) -> (u16, Value) {
         match self {

@@ -4,6 +4,7 @@ use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 
+use crate::bodies::question;
 use crate::gateway::{Gateway, path};
 use crate::runs::{load, model_response, request_naming, stored};
 
@@ -166,4 +167,24 @@ async fn a_list_shows_what_runs_cost_and_which_skills_they_had() {
     );
     assert_eq!(listed["cost"], 0.0);
     assert_eq!(listed["key"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_client_that_waits_for_a_run_that_is_cancelled_does_not_begin_another() {
+    let gateway = Gateway::start().await;
+    gateway.upstream.respond(MockResponse::never());
+    let body = question(ClientDialect::Messages, "ant/m1", false).to_string();
+    let headers = [("prowess-keep", "true")];
+    let waiting = gateway.send("/v1/messages", &headers, body);
+    let cancelling = async {
+        gateway.upstream.next_request().await;
+        let runs = gateway.get("/v1/runs", &[]).await.json();
+        let run = runs["data"][0]["id"].as_str().unwrap();
+        gateway.post(&format!("/v1/runs/{run}/cancel"), "").await
+    };
+    let (answer, cancelled) = tokio::join!(waiting, cancelling);
+    assert_eq!(cancelled.json()["status"], "cancelled");
+    assert_eq!(answer.status, 409, "{}", answer.text());
+    // Libraries of both vendors repeat requests with this status otherwise.
+    assert_eq!(answer.header("x-should-retry"), Some("false"));
 }
