@@ -381,6 +381,41 @@ fn every_block_runs_or_is_marked_as_not_run() {
     }
 }
 
+/// Keys that a configuration may still have, but that have another name now.
+fn earlier_names(schema: &serde_json::Value, names: &mut BTreeSet<String>) {
+    if let Some(fields) = schema.as_object() {
+        let earlier = fields
+            .iter()
+            .filter(|(_, value)| value["deprecated"] == true);
+        names.extend(earlier.map(|(name, _)| name.clone()));
+        fields
+            .values()
+            .for_each(|value| earlier_names(value, names));
+    }
+    let items = schema.as_array().into_iter().flatten();
+    items.for_each(|value| earlier_names(value, names));
+}
+
+#[test]
+fn the_pages_call_settings_by_their_present_names() {
+    let schema = read_page("docs/prowess.schema.json");
+    let mut earlier = BTreeSet::new();
+    earlier_names(&serde_json::from_str(&schema).unwrap(), &mut earlier);
+    assert!(earlier.contains("caller_key"), "{earlier:?}");
+    // A field of `POST /v1/admin/keys/{key}/rotate`, too.
+    earlier.remove("grace_seconds");
+
+    let pages = SERVING_PAGES.into_iter();
+    let pages = pages.chain(OTHER_PAGES.map(|(name, _)| name));
+    // This page lists the earlier names.
+    for name in pages.filter(|name| *name != "configuration.md") {
+        let page = read_page(&format!("docs/{name}"));
+        let mut words = page.split(|c: char| !c.is_ascii_lowercase() && c != '_');
+        let found = words.find(|word| earlier.contains(*word));
+        assert_eq!(found, None, "docs/{name}");
+    }
+}
+
 /// Our binary in a folder, without settings of the caller.
 fn prowess(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));

@@ -266,7 +266,7 @@ mod tests {
             retry_after: Duration::from_secs(3),
         };
         let full = SandboxError::DiskFull {
-            limit: "disk_bytes",
+            limit: "disk_size",
             used: 1,
             allowed: 1,
         };

@@ -55,7 +55,7 @@ pub(super) fn check_disk(config: &StoreConfig) -> Option<PartReport> {
         PartReport::missing(
             DISK,
             format!("{detail}, and {reserve} are reserved"),
-            "free space, or lower reserve_bytes under [store] in prowess.toml",
+            "free space, or lower disk_reserve under [store] in prowess.toml",
         )
     } else if free < LOW_BYTES {
         PartReport::note(

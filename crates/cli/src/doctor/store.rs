@@ -83,7 +83,7 @@ async fn check_writes(config: &StoreConfig, opened: &str) -> Vec<PartReport> {
 
 fn failure_advice(failure: &ReadinessFailure, config: &StoreConfig) -> String {
     match (failure.full, failure.part) {
-        (true, _) => "free space, or lower reserve_bytes under [store] in prowess.toml".to_owned(),
+        (true, _) => "free space, or lower disk_reserve under [store] in prowess.toml".to_owned(),
         (_, "blob storage") if config.blobs != "local" => {
             "check url and options under [blobs] in prowess.toml".to_owned()
         }

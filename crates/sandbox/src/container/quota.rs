@@ -152,7 +152,7 @@ impl ContainerStore {
         }
         let used = self.index.disk();
         match used.saturating_add(requested) > all {
-            true => Err(quota_shortage("disk_bytes", used, all)),
+            true => Err(quota_shortage("disk_size", used, all)),
             false => Ok(()),
         }
     }
@@ -174,14 +174,14 @@ impl ContainerStore {
                 if self.evict_idle(owner, evicted) {
                     continue;
                 }
-                return Err(quota_shortage("tenant_disk_bytes", used, tenant));
+                return Err(quota_shortage("tenant_disk_size", used, tenant));
             }
             let used = self.index.disk();
             if used.saturating_add(requested) <= all {
                 return Ok(());
             }
             if !self.evict_above_share(owner, requested, evicted) {
-                return Err(quota_shortage("disk_bytes", used, all));
+                return Err(quota_shortage("disk_size", used, all));
             }
         }
     }

@@ -203,7 +203,7 @@ impl SkillCache {
         let mut known = self.known();
         let used = known.with(0);
         reserved(&mut known).ok_or(Error::DiskFull {
-            limit: "skill_bytes",
+            limit: "skills_size",
             used,
             allowed: self.max_bytes,
         })

@@ -105,7 +105,7 @@ async fn a_tenant_whose_containers_are_all_in_use_is_refused_and_sees_which_limi
     let refused = put(sandbox, GREEDY, &second, 100 * KIB).await.unwrap_err();
     assert_eq!(refused.code(), "disk-full");
     assert!(
-        refused.to_string().contains("tenant_disk_bytes"),
+        refused.to_string().contains("tenant_disk_size"),
         "{refused}"
     );
     // By a command as well: what does not fit is not stored, and reported.
@@ -142,7 +142,7 @@ async fn one_within_its_share_takes_space_at_once_from_those_above_theirs() {
     };
     let refused = refused.await.unwrap_err();
     assert_eq!(refused.code(), "disk-full");
-    assert!(refused.to_string().contains("(disk_bytes)"), "{refused}");
+    assert!(refused.to_string().contains("(disk_size)"), "{refused}");
     let victim = create(sandbox, VICTIM).await.unwrap();
     put(sandbox, VICTIM, &victim, 150 * KIB).await.unwrap();
     assert_eq!(content(sandbox, VICTIM, &victim).await.len(), 150 << 10);

@@ -117,7 +117,7 @@ fn what_does_not_fit_beside_those_that_containers_name_is_refused_and_not_writte
     place.add("b", &mounted).unwrap();
     let full = place.add("c", &mounted).unwrap_err();
     assert_eq!(full.code(), "disk-full");
-    assert!(full.to_string().contains("skill_bytes"), "{full}");
+    assert!(full.to_string().contains("skills_size"), "{full}");
     assert_eq!(place.names(), ["a", "b"]);
     assert_eq!(place.skills.known().reserved, 0);
     place.add("b", &mounted).unwrap();

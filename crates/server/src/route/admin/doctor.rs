@@ -52,7 +52,7 @@ async fn check_store(app: &App) -> PartReport {
         Ok(()) => PartReport::ok("store", format!("{database} and blobs, writable")),
         Err(failure) => {
             let advice = match failure.full {
-                true => "free space, or lower the reserve under [store] in prowess.toml",
+                true => "free space, or lower disk_reserve under [store] in prowess.toml",
                 false => "run `prowess doctor` on the server's machine, as the server's user",
             };
             let detail = format!("{}: {}", failure.part, failure.cause);
