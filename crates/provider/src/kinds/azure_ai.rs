@@ -4,7 +4,7 @@ use super::openai::compatible;
 use crate::descriptor::{BaseUrl, KindDescriptor, LitellmNames};
 
 pub(super) static KIND: KindDescriptor = KindDescriptor {
-    about: "Models of other vendors on Azure, by the API that is compatible with OpenAI.",
+    about: "Models of other vendors on Azure, through their OpenAI-compatible API.",
     telemetry_name: "azure.ai.inference",
     litellm: LitellmNames::with_prefixes(&["azure_ai"]),
     example: "base_url = \"https://acme.services.ai.azure.com/openai/v1\"\napi_key = \"env:AZURE_AI_API_KEY\"\n",

@@ -116,8 +116,7 @@ struct BedrockSettings {
     role_arn: Option<String>,
     /// The external id that the role requires.
     external_id: Option<String>,
-    /// Which of its two APIs to use. `auto`: InvokeModel for Anthropic's models, which loses
-    /// nothing, and Converse for all others.
+    /// Which of its two APIs to use.
     api: BedrockApi,
     /// `anthropic_version` in the body of InvokeModel.
     anthropic_version: Option<String>,

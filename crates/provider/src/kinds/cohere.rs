@@ -1,10 +1,10 @@
-//! Cohere, by its API that is compatible with OpenAI.
+//! Cohere, through its OpenAI-compatible API.
 
 use super::openai::compatible;
 use crate::descriptor::{BaseUrl, KindDescriptor, LitellmNames};
 
 pub(super) static KIND: KindDescriptor = KindDescriptor {
-    about: "Cohere's models, by its API that is compatible with OpenAI.",
+    about: "Cohere's models, through its OpenAI-compatible API.",
     litellm: LitellmNames::with_prefixes(&["cohere_chat", "cohere"]),
     example: "api_key = \"env:CO_API_KEY\"\n",
     example_models: &["command-a-03-2025"],

@@ -4,7 +4,7 @@ use super::openai::compatible;
 use crate::descriptor::{BaseUrl, KindDescriptor, LitellmNames};
 
 pub(super) static KIND: KindDescriptor = KindDescriptor {
-    about: "A LiteLLM proxy, by its API that is compatible with OpenAI.",
+    about: "A LiteLLM proxy, through its OpenAI-compatible API.",
     litellm: LitellmNames::with_prefixes(&["litellm_proxy"]),
     key_optional: true,
     ready_variables: Some(&["LITELLM_PROXY_API_BASE"]),

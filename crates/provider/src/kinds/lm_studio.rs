@@ -4,7 +4,7 @@ use super::openai::compatible;
 use crate::descriptor::{BaseUrl, KindDescriptor, LitellmNames};
 
 pub(super) static KIND: KindDescriptor = KindDescriptor {
-    about: "A local server of LM Studio; it needs no key.",
+    about: "A local LM Studio server; it needs no key.",
     litellm: LitellmNames::with_prefixes(&["lm_studio"]),
     key_optional: true,
     ready_variables: Some(&[]),

@@ -1,10 +1,10 @@
-//! Ollama on this or another machine, by its API that is compatible with OpenAI.
+//! Ollama on this or another machine, through its OpenAI-compatible API.
 
 use super::openai::compatible;
 use crate::descriptor::{BaseUrl, KindDescriptor, LitellmNames};
 
 pub(super) static KIND: KindDescriptor = KindDescriptor {
-    about: "A server of Ollama; it needs no key.",
+    about: "An Ollama server; it needs no key.",
     litellm: LitellmNames::with_prefixes(&["ollama", "ollama_chat"]),
     complete_base_url: Some(complete),
     example: "base_url = \"http://127.0.0.1:11434/v1\"\n",

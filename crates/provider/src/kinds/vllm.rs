@@ -21,7 +21,7 @@ use crate::upstream::{
 
 pub(super) static KIND: KindDescriptor = KindDescriptor {
     aliases: &["hosted_vllm"],
-    about: "A server of vLLM. It needs a key only if it was started with one. Tokens are counted \
+    about: "A vLLM server. It needs a key only if it was started with one. Tokens are counted \
             by its `/tokenize`; fields that only it has (`guided_json`, `top_k`, …) pass \
             unchanged from Chat Completions clients.",
     key_variables: &["VLLM_API_KEY", "HOSTED_VLLM_API_KEY"],

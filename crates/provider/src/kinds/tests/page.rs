@@ -75,7 +75,7 @@ fn section(kind: &'static KindDescriptor, page: &mut String) {
     let upstream = example_upstream(kind);
     write!(page, "\n## {}\n\n", kind.title).unwrap();
     let about = if kind.about.is_empty() {
-        format!("{}, by its API that is compatible with OpenAI.", kind.title)
+        format!("{}, through its OpenAI-compatible API.", kind.title)
     } else {
         kind.about.to_owned()
     };
@@ -145,8 +145,20 @@ fn options(kind: &KindDescriptor, page: &mut String) {
         };
         let about = property.get("description").and_then(Value::as_str);
         let about = about.unwrap_or_default().replace('\n', " ");
-        writeln!(page, "| `{name}` | {default} | {about} |").unwrap();
+        let choices = choices(property);
+        writeln!(page, "| `{name}` | {default} | {about}{choices} |").unwrap();
     }
+}
+
+/// What each value of an option means, where it has few.
+fn choices(property: &Value) -> String {
+    let choices = property.get("oneOf").and_then(Value::as_array);
+    let choices = choices.into_iter().flatten().filter_map(|choice| {
+        let word = choice.get("const")?.as_str()?;
+        let about = choice.get("description")?.as_str()?;
+        Some(format!(" `{word}`: {}", about.replace('\n', " ")))
+    });
+    choices.collect()
 }
 
 fn address(kind: &KindDescriptor) -> Option<String> {
