@@ -47,7 +47,7 @@ impl AzureAuth {
         if options.client_secret.is_some() && options.federated_token_file.is_some() {
             return Err(ProviderConfigError::BadName {
                 entry: format!("providers.{}.client_secret", options.provider),
-                why: "it cannot stand beside federated_token_file; remove one of the two",
+                why: "it cannot be set together with federated_token_file; remove one of the two",
             });
         }
         let secret = options.client_secret.map(|source| {

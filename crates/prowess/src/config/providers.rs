@@ -241,7 +241,7 @@ fn refuse_foreign_key(
     };
     let (kind, named) = (kind.name, named.join(" and "));
     let reason = if owners.is_empty() {
-        format!("this is no setting of {kind}")
+        format!("{kind} has no such setting")
     } else {
         format!("this is a setting of {named}{others}, and the kind is {kind}")
     };

@@ -43,7 +43,7 @@ const VIRTUAL_KEY_PREFIX: &str = "sk-pw-";
 #[derive(Debug, Clone)]
 pub(crate) struct Principal {
     pub(crate) tenant: TenantId,
-    /// None for the server's owner, who may do everything.
+    /// None for the operator, who may do everything.
     key: Option<Arc<KeyRecord>>,
 }
 
@@ -119,7 +119,7 @@ impl Principal {
         ))
     }
 
-    /// Fails for every key: only the server's owner may do this.
+    /// Fails for every key: only the operator may do this.
     pub(crate) fn require_operator(&self) -> Result<(), HttpError> {
         let Some(key) = &self.key else {
             return Ok(());
@@ -135,7 +135,7 @@ impl Principal {
         ))
     }
 
-    /// The key; none for the server's owner.
+    /// The key; none for the operator.
     pub(crate) fn key(&self) -> Option<&Arc<KeyRecord>> {
         self.key.as_ref()
     }
@@ -167,7 +167,7 @@ impl Principal {
     }
 
     /// Counts the current request toward the tenant's limit until the end of its response. The
-    /// server's owner has no limit.
+    /// operator has no limit.
     pub(crate) fn count_request(&self, app: &App) -> Result<(), HttpError> {
         match self.key {
             Some(_) => current::count(app.tenant_requests(), &self.tenant),
@@ -257,7 +257,7 @@ fn is_google_request(parts: &Parts) -> bool {
     is_google(path, &parts.headers)
 }
 
-/// The tenant that the server's owner acts for.
+/// The tenant that the operator acts for.
 fn tenant_from_header(headers: &HeaderMap) -> Result<TenantId, HttpError> {
     match headers.get(TENANT_HEADER) {
         None => Ok(TenantId::default_tenant()),

@@ -99,7 +99,7 @@ const WITHOUT_EQUIVALENT: &[(&str, &str)] = &[
         "further endpoints; /providers/NAME/ has those of providers",
     ),
     ("retry_after", "the least time between retries"),
-    ("retry_policy", "retries by sort of error"),
+    ("retry_policy", "retries by kind of error"),
     (
         "set_verbose",
         "the log's level is a flag of `prowess serve`",
