@@ -10,6 +10,7 @@ use crate::error::WireError;
 use crate::fields::parse;
 use crate::first_message;
 use crate::json_path::JsonPath;
+use crate::last_message::append_closing_message;
 use crate::neutral::{
     ApiError, ClientFields, DIALECT_FIELDS, ErrorKind, Map, Request, Response,
     without_dialect_fields,
@@ -60,6 +61,7 @@ fn write_adapted(
         written.body = write(upstream, &request, options)?.body;
     }
     first_message::insert_opening_message(upstream, request.origin, &mut written.body);
+    append_closing_message(upstream, request.origin, options, &mut written.body);
     drop(request);
     adapted.finish(&mut written);
     Ok(written)

@@ -22,7 +22,8 @@ pub struct WriteOptions {
     /// Gemini get a thinking budget instead.
     pub effort_levels: bool,
     /// Whether a system message is allowed in the middle of a Messages or Converse
-    /// conversation. If not, it becomes tagged text of the user.
+    /// conversation, between the user and the model. Where it is not, it becomes tagged text
+    /// of the user.
     pub system_in_place: bool,
     /// Whether Gemini is instructed to accept past calls without a thought signature.
     /// Gemini 3 refuses them otherwise; older models have no such check.
@@ -43,6 +44,16 @@ pub struct WriteOptions {
     /// Whether a Chat server checks messages by Mistral's rules: ids of calls have nine
     /// letters and digits, and after results only the model speaks.
     pub mistral_rules: bool,
+    /// Whether a Chat server refuses requests with fields that Mistral does not have.
+    pub mistral_fields: bool,
+    /// Whether a Chat server accepts free-form tools. If not, they become functions of one
+    /// text.
+    pub custom_tools: bool,
+    /// Whether a Chat server accepts fields that only OpenAI has, such as `store`.
+    pub openai_fields: bool,
+    /// Whether a Chat server accepts the schema of a response. If not, the model is
+    /// instructed to follow it.
+    pub response_schemas: bool,
     /// Whether an OpenAI server accepts `prompt_cache_breakpoint` marks.
     pub cache_breakpoints: bool,
     /// What is known of the model by its name.
@@ -79,6 +90,10 @@ impl Default for WriteOptions {
             google_signatures: false,
             thinking_switch: false,
             mistral_rules: false,
+            mistral_fields: false,
+            custom_tools: true,
+            openai_fields: true,
+            response_schemas: true,
             cache_breakpoints: false,
             capabilities: Capabilities::default(),
             server: String::new(),

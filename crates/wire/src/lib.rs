@@ -97,7 +97,7 @@
 //! | `drops`, `dropped` | what could not be translated |
 //! | `adapt` | tools and blocks of one vendor, for models of another |
 //! | `model_text` | every text that wire adds for a model |
-//! | `first_message`, `blank_messages` | conversations that a vendor would refuse |
+//! | `first_message`, `last_message`, `blank_messages` | conversations that a vendor would refuse |
 //! | `tool_names`, `arguments`, `argument_schemas` | tool names and call ids, call arguments, their schemas |
 //! | `calls`, `blocks` | calls and blocks of a stream |
 //! | `plain_text`, `media_types`, `media_content`, `generated_images` | text forms, file types, images |
@@ -135,6 +135,7 @@ mod gemini;
 mod generated_images;
 mod item_names;
 mod json_path;
+mod last_message;
 mod media_content;
 mod media_types;
 mod model_text;

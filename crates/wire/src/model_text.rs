@@ -17,6 +17,10 @@ const MAX_DESCRIPTION_BYTES: usize = 800;
 const MAX_GRAMMAR_BYTES: usize = 16 << 10;
 /// Cap of a namespace's description from a client.
 const MAX_NAMESPACE_BYTES: usize = 4 << 10;
+/// Cap of the schema of a response.
+const MAX_SCHEMA_BYTES: usize = 32 << 10;
+/// Cap of what a part of a schema demands, in its description.
+const MAX_CONSTRAINTS_BYTES: usize = 1 << 10;
 /// Cap of the list of skills in a client's own folders.
 const MAX_SKILLS_BYTES: usize = 16 << 10;
 
@@ -27,11 +31,18 @@ are asked to, say that you cannot; do not make up results or sources.";
 /// For upstreams that cannot forbid tool calls.
 pub(crate) const NO_TOOL_CALLS: &str = "Do not call any tools in this turn.";
 
+/// For upstreams without a JSON mode.
+pub(crate) const JSON_ONLY: &str = "Respond with one JSON object and nothing else: no text before \
+or after it, and no code fence.";
+
 /// The description of a tool that only past turns used.
 pub(crate) const PAST_TOOL: &str = "No longer available: do not call it.";
 
 /// Replaces a blank message of the user where a message is required.
 pub(crate) const BLANK_TEXT: &str = "(blank)";
+
+/// What the user says after the model, where servers require that the user speaks last.
+pub(crate) const CONTINUE: &str = "Continue.";
 
 /// What the model says between results and the user, where servers require it to speak.
 pub(crate) const RESULTS_READ: &str = "I have read the results.";
@@ -149,6 +160,23 @@ pub(crate) fn grammar(format: &Value) -> Option<String> {
             ))
         }
         _ => None,
+    }
+}
+
+/// For upstreams with a JSON mode, but without schemas of responses.
+pub(crate) fn json_schema(schema: &Value) -> String {
+    let schema = schema.to_string();
+    let schema = truncate(&schema, MAX_SCHEMA_BYTES);
+    format!("{JSON_ONLY} The object must follow this JSON Schema:\n{schema}")
+}
+
+/// The description of a part of a schema, with what it demands and a vendor cannot enforce.
+pub(crate) fn with_constraints(description: Option<&str>, demands: Map) -> String {
+    let demands = Value::Object(demands).to_string();
+    let demands = truncate(&demands, MAX_CONSTRAINTS_BYTES);
+    match description {
+        Some(text) if !text.is_empty() => format!("{text}\n\n{demands}"),
+        _ => demands.to_owned(),
     }
 }
 
@@ -275,8 +303,10 @@ mod tests {
         let notes = [
             NO_WEB,
             NO_TOOL_CALLS,
+            JSON_ONLY,
             PAST_TOOL,
             BLANK_TEXT,
+            CONTINUE,
             RESULTS_READ,
             SEE_ATTACHMENTS,
             NO_RESULTS,
@@ -334,6 +364,10 @@ mod tests {
         let grammar = grammar(&json!({"type": "grammar", "syntax": "lark", "definition": long}));
         assert!(grammar.unwrap().len() < MAX_GRAMMAR_BYTES + 100);
         assert!(namespace("n", &long).unwrap().len() < MAX_NAMESPACE_BYTES + 100);
+        let demands = Map::from_iter([("pattern".to_owned(), long.as_str().into())]);
+        let schema = json!({"description": "ä".repeat(20 << 10)});
+        assert!(json_schema(&schema).len() < MAX_SCHEMA_BYTES + JSON_ONLY.len() + 100);
+        assert!(with_constraints(Some("n"), demands).len() < MAX_CONSTRAINTS_BYTES + 100);
         let skill = json!({"name": "a", "path": "/a", "description": "ä".repeat(1000)});
         let skills = skills(Some(&json!({"skills": vec![skill; 30]})));
         assert!(skills.len() < MAX_SKILLS_BYTES + 100 && skills.contains("- a (/a): ä"));

@@ -1,7 +1,5 @@
 //! Blocks as plain text, where a dialect accepts nothing else.
 
-use serde_json::Value;
-
 use crate::drops::Drops;
 use crate::json_path::{JsonPath, SYSTEM};
 use crate::media_types::{PDF, image_type, media_type_for_name};
@@ -109,24 +107,5 @@ pub(crate) fn document_source(data: String, name: Option<&str>) -> MediaSource {
             media_type: name.and_then(media_type_for_name).unwrap_or(PDF).to_owned(),
             data,
         },
-    }
-}
-
-/// Whether a schema meets OpenAI's requirements for strict ones: every object is closed
-/// and requires all its properties.
-pub(crate) fn is_strict_schema(schema: &Value) -> bool {
-    let own = match schema.get("properties").and_then(Value::as_object) {
-        Some(properties) => {
-            let required = schema.get("required").and_then(Value::as_array);
-            let needs = |key: &String| required.is_some_and(|r| r.iter().any(|k| k == key));
-            schema.get("additionalProperties") == Some(&Value::Bool(false))
-                && properties.keys().all(needs)
-        }
-        None => schema.get("type").and_then(Value::as_str) != Some("object"),
-    };
-    own && match schema {
-        Value::Object(map) => map.values().all(is_strict_schema),
-        Value::Array(items) => items.iter().all(is_strict_schema),
-        _ => true,
     }
 }

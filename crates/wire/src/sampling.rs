@@ -42,7 +42,10 @@ pub(crate) fn sampling_params(
         }
         _ => {}
     }
-    sampled.limit_temperature(request, options, drops);
+    let claude = options.capabilities.family == Family::Claude;
+    if claude && request.origin != Dialect::Messages {
+        sampled.limit_temperature(drops);
+    }
     sampled
 }
 
@@ -59,14 +62,12 @@ impl SamplingParams {
         }
     }
 
-    /// Other vendors' scales end at 2, Anthropic's ends at 1.
-    fn limit_temperature(&mut self, request: &Request, options: &WriteOptions, drops: &mut Drops) {
-        let claude = options.capabilities.family == Family::Claude;
+    /// Other vendors' scales end at 2, Anthropic's and Bedrock's end at 1.
+    pub(crate) fn limit_temperature(&mut self, drops: &mut Drops) {
         let temperature = self.temperature.as_ref().and_then(Value::as_f64);
-        if claude && request.origin != Dialect::Messages && temperature.is_some_and(|t| t > 1.0) {
+        if temperature.is_some_and(|temperature| temperature > 1.0) {
             self.temperature = Some(1.into());
-            let why = "Anthropic's maximum is 1, which is sent instead";
-            drops.add("temperature", why);
+            drops.add("temperature", "the maximum is 1, which is sent instead");
         }
     }
 

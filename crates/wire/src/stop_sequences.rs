@@ -1,9 +1,36 @@
-//! Stop sequences for upstreams that do not support them.
+//! Stop sequences that an upstream does not support: all, more than so many, or blank ones.
 //!
 //! The text is truncated where a sequence begins. The stream is still read to its end,
 //! so that the usage reported to the client is the real one.
 
 use crate::neutral::{Content, Delta, Response, StopReason, StreamEvent};
+
+/// The stop sequences of a request, divided.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct DividedStops {
+    /// Those that the upstream is sent.
+    pub(crate) sent: Vec<String>,
+    /// Those that whoever reads the response looks for.
+    pub(crate) filtered: Vec<String>,
+}
+
+/// Divides stop sequences for an upstream that accepts at most so many, each of them by this
+/// rule; one that it does not accept would have it refuse the request.
+pub(crate) fn divide_stops(
+    stops: &[String],
+    most: usize,
+    is_accepted: fn(&str) -> bool,
+) -> DividedStops {
+    let mut divided = DividedStops::default();
+    for stop in stops {
+        if is_accepted(stop) && divided.sent.len() < most {
+            divided.sent.push(stop.clone());
+        } else {
+            divided.filtered.push(stop.clone());
+        }
+    }
+    divided
+}
 
 /// Cuts a stream's text at the first stop sequence.
 #[derive(Debug)]

@@ -95,10 +95,11 @@ impl StreamReader {
 
     /// A reader of Bedrock's InvokeModelWithResponseStream: Messages events in frames.
     pub fn for_bedrock_invoke(context: ReadContext) -> Self {
+        let stops = StopSequenceFilter::new(&context.stop_sequences);
         StreamReader {
             frames: Framing::Aws(FrameDecoder::default()),
             events: DialectReader::Messages(Box::new(MessagesReader::new(context))),
-            stops: None,
+            stops,
             failed: false,
         }
     }

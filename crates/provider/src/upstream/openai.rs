@@ -20,7 +20,7 @@ pub(crate) struct OpenAi {
     pub(crate) base: Url,
     /// Whether it has `/responses`.
     pub(crate) responses: bool,
-    /// Whether it checks messages by Mistral's rules.
+    /// Whether it is Mistral's own, which has rules for messages and refuses unknown fields.
     pub(crate) mistral_rules: bool,
     /// The addresses of its endpoints.
     chat_address: RequestAddress,
@@ -94,11 +94,15 @@ impl Upstream for OpenAi {
         self.is_openai()
     }
 
-    /// Compatible servers support the old name of the limit; some only that.
+    /// Compatible servers support the old name of the limit, some only that. They have no tools
+    /// but functions, and some refuse fields that only OpenAI has.
     fn default_write_options(&self) -> WriteOptions {
         WriteOptions {
             legacy_max_tokens: !self.is_openai(),
+            custom_tools: self.is_openai(),
+            openai_fields: self.is_openai(),
             mistral_rules: self.mistral_rules,
+            mistral_fields: self.mistral_rules,
             ..WriteOptions::default()
         }
     }
@@ -154,6 +158,20 @@ fn with_key(mut headers: HeaderMap, key: Option<&SecretText>) -> Result<HeaderMa
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_openai_itself_gets_what_only_openai_has() {
+        for (base, has_all) in [
+            ("https://api.openai.com/v1", true),
+            ("https://api.groq.com/openai/v1", false),
+            ("http://127.0.0.1:8000/v1", false),
+        ] {
+            let upstream = OpenAi::new(base.parse().unwrap(), has_all).unwrap();
+            let options = upstream.write_options("m");
+            assert_eq!(options.custom_tools, has_all, "{base}");
+            assert_eq!(options.openai_fields, has_all, "{base}");
+        }
+    }
 
     #[test]
     fn only_openai_itself_compacts_conversations() {

@@ -9,7 +9,7 @@ use crate::drops::Drops;
 use crate::effort::{EffortChoice, nearest_effort};
 use crate::json_path::JsonPath;
 use crate::models::{Disabling, Efforts, ThinkingModes};
-use crate::neutral::{Content, Map, Message, Request, Role, Thinking, ThinkingMode, ToolChoice};
+use crate::neutral::{Content, Map, Message, Request, Role, Thinking, ThinkingMode};
 use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
 
 /// The minimum budget that Anthropic accepts.
@@ -114,7 +114,7 @@ impl Writer<'_> {
 
     /// Adaptive thinking, which may begin anywhere except where a tool is forced.
     fn adaptive(&mut self, thinking: &Thinking) -> Option<Value> {
-        if !self.is_own() && forces_tool(self.request) {
+        if !self.is_own() && self.request.forces_tool() {
             self.drops.add("thinking", CANNOT_THINK);
             return None;
         }
@@ -214,14 +214,7 @@ fn has_budget(thinking: Option<&Value>) -> bool {
 fn may_start_thinking(request: &Request) -> bool {
     let mut assistant = request.messages.iter().rev();
     let last = assistant.find(|message| message.role == Role::Assistant);
-    !forces_tool(request) && !last.is_some_and(calls_without_a_thought)
-}
-
-fn forces_tool(request: &Request) -> bool {
-    matches!(
-        request.tool_choice,
-        Some(ToolChoice::Any | ToolChoice::Tool(_) | ToolChoice::Allowed { required: true, .. })
-    )
+    !request.forces_tool() && !last.is_some_and(calls_without_a_thought)
 }
 
 fn calls_without_a_thought(message: &Message) -> bool {

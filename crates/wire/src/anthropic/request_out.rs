@@ -1,8 +1,11 @@
 //! A Messages request, written for an Anthropic model.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::block_out::MessagesBlockWriter;
+use super::output_schema::output_schema;
 use super::reasoning_out::reasoning_settings;
 use super::tools::{write_choice, write_tools};
 use crate::Dialect;
@@ -12,11 +15,13 @@ use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::put;
 use crate::json_path::{JsonPath, MESSAGES, SYSTEM};
-use crate::model_text::tagged_system;
+use crate::model_text::{JSON_ONLY, tagged_system};
 use crate::neutral::{
     Block, Content, Map, Message, Request, ResponseFormat, Role, expand_server_calls,
+    is_system_in_place,
 };
 use crate::sampling::sampling_params;
+use crate::stop_sequences::{DividedStops, divide_stops};
 
 pub(crate) fn write_request(
     request: &Request,
@@ -33,7 +38,10 @@ pub(crate) fn write_request(
     Ok(EncodedRequest {
         body: Value::Object(body),
         dropped: drops.into_vec(),
-        context: ReadContext::for_request(request),
+        context: ReadContext {
+            stop_sequences: stops(request).filtered,
+            ..ReadContext::for_request(request)
+        },
     })
 }
 
@@ -70,7 +78,11 @@ fn write_system(request: &Request, drops: &mut Drops) -> Result<Option<Value>, W
         from_model: false,
         drops,
     };
-    let system = blocks.content(&request.system, &SYSTEM)?;
+    let mut instructions = Cow::Borrowed(request.system.as_slice());
+    if request.format == Some(ResponseFormat::JsonObject) {
+        instructions.to_mut().push(Block::text(JSON_ONLY));
+    }
+    let system = blocks.content(&instructions, &SYSTEM)?;
     let is_empty_system = match &system {
         Value::String(text) => text.is_empty() || (!own && is_blank(text)),
         Value::Array(blocks) => blocks.is_empty(),
@@ -94,7 +106,8 @@ fn write_messages(
     let mut messages = Vec::with_capacity(conversation.len());
     for (i, message) in conversation.iter().enumerate() {
         let path = &MESSAGES.message(i, message);
-        let adapted = adapt_system(message, options);
+        let stays = options.system_in_place && (own || is_system_in_place(conversation, i));
+        let adapted = adapt_system(message, stays);
         let mut message = adapted.as_ref().unwrap_or(message);
         if let Some((_, end)) = end.as_ref().filter(|(at, _)| *at == i) {
             let why = "trailing whitespace, which Anthropic rejects";
@@ -130,9 +143,9 @@ fn role(role: Role) -> &'static str {
     }
 }
 
-/// A system message in the middle, for models that do not accept one there.
-fn adapt_system(message: &Message, options: &WriteOptions) -> Option<Message> {
-    if message.role != Role::System || options.system_in_place {
+/// A system message in the middle that the model does not accept there.
+fn adapt_system(message: &Message, stays: bool) -> Option<Message> {
+    if message.role != Role::System || stays {
         return None;
     }
     let content = message.content.iter().map(|block| match &block.content {
@@ -158,11 +171,9 @@ fn write_settings(
     if request.stream {
         body.insert("stream".to_owned(), true.into());
     }
-    if !request.stop_sequences.is_empty() {
-        body.insert(
-            "stop_sequences".to_owned(),
-            request.stop_sequences.clone().into(),
-        );
+    let stops = stops(request).sent;
+    if !stops.is_empty() {
+        body.insert("stop_sequences".to_owned(), stops.into());
     }
     let limit = request.max_tokens.unwrap_or(options.default_max_tokens);
     let reasoning = reasoning_settings(request, options, limit, drops);
@@ -182,6 +193,16 @@ fn write_settings(
     Ok(())
 }
 
+/// Anthropic refuses stop sequences that are blank, such as a line break. Its own clients get
+/// its error.
+fn stops(request: &Request) -> DividedStops {
+    let is_accepted: fn(&str) -> bool = match request.origin {
+        Dialect::Messages => |_| true,
+        _ => |stop| !is_blank(stop),
+    };
+    divide_stops(&request.stop_sequences, usize::MAX, is_accepted)
+}
+
 fn write_output_config(
     request: &Request,
     effort: Option<String>,
@@ -192,12 +213,13 @@ fn write_output_config(
     put(&mut config, "effort", effort);
     match &request.format {
         Some(ResponseFormat::JsonSchema { schema, .. }) => {
+            let schema = accepted_schema(request, schema, drops);
             let format = json!({"type": "json_schema", "schema": schema});
             config.insert("format".to_owned(), format);
         }
         Some(ResponseFormat::JsonObject) => drops.add(
             "output_config.format",
-            "Anthropic has no JSON mode without a schema",
+            "Anthropic has no JSON mode without a schema; the model is instructed to write JSON",
         ),
         Some(ResponseFormat::Other(map)) if request.origin == Dialect::Messages => {
             config.insert("format".to_owned(), Value::Object(map.clone()));
@@ -216,6 +238,21 @@ fn write_output_config(
     }
     Ok(())
 }
+
+/// The schema of a response. Anthropic's own clients get its error for what it refuses.
+pub(crate) fn accepted_schema(request: &Request, schema: &Value, drops: &mut Drops) -> Value {
+    if request.origin == Dialect::Messages {
+        return schema.clone();
+    }
+    let accepted = output_schema(schema);
+    if !accepted.is_complete {
+        drops.add("output_config.format", NOT_ENFORCED);
+    }
+    accepted.schema
+}
+
+const NOT_ENFORCED: &str = "some keywords of the schema cannot be enforced here; the model reads \
+them in its descriptions";
 
 /// Unknown fields go back into their original object.
 fn merge_rest(request: &Request, body: &mut Map, drops: &mut Drops) {

@@ -69,13 +69,16 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let mut out = Vec::with_capacity(request.tools.len());
     for (i, tool) in request.tools.iter().enumerate() {
         let path = &TOOLS.tool(i, tool);
-        if hidden(request, &tool.name) {
+        if request.hides_tool(&tool.name) {
             continue;
         }
         let Some(mut map) = write_tool(tool, own) else {
             drops.add(path, "a tool of another vendor's servers");
             continue;
         };
+        if !own {
+            drop_strict(&tool.kind, path, drops);
+        }
         put(&mut map, "cache_control", tool.cache_control.clone());
         if own {
             map.extend(tool.rest.clone());
@@ -85,17 +88,6 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
         out.push(Value::Object(map));
     }
     out
-}
-
-/// Anthropic cannot restrict the choice to some of the tools, so only those are sent. A tool
-/// without a name cannot be among them, and is dropped for another reason.
-fn hidden(request: &Request, name: &str) -> bool {
-    match &request.tool_choice {
-        Some(ToolChoice::Allowed { names, .. }) => {
-            !name.is_empty() && !names.iter().any(|allowed| allowed == name)
-        }
-        _ => false,
-    }
 }
 
 fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
@@ -110,7 +102,7 @@ fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
             put(&mut map, "description", description.clone());
             let schema = argument_schema(input_schema, own);
             map.insert("input_schema".to_owned(), schema);
-            put(&mut map, "strict", *strict);
+            put(&mut map, "strict", strict.filter(|_| own));
         }
         ToolKind::Freeform { description } => {
             map.insert("name".to_owned(), safe_name(&tool.name).into());
@@ -128,6 +120,19 @@ fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
         }
     }
     Some(map)
+}
+
+/// Reports that a tool is not strict. Claude's strict tools are few per request, with few
+/// keywords and optional arguments, and some hosts refuse all, while clients of other dialects
+/// make every tool strict. The model is given the schema in any case.
+pub(crate) fn drop_strict(tool: &ToolKind, path: &JsonPath<'_>, drops: &mut Drops) {
+    if let ToolKind::Function {
+        strict: Some(true), ..
+    } = tool
+    {
+        let why = "not every host, model and schema allows it";
+        drops.add(path.key("strict"), why);
+    }
 }
 
 /// A free-form tool as a function of one text.

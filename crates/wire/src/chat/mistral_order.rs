@@ -1,13 +1,14 @@
-//! The order of messages by Mistral's rules: after results only the model speaks, and
-//! instructions follow neither results nor the model.
+//! The order of messages by Mistral's rules: after results only the model speaks,
+//! instructions follow neither results nor the model, and a message of the model at the end
+//! is marked as the beginning of the response.
 
 use serde_json::{Value, json};
 
 use crate::model_text::{RESULTS_READ, tagged_system};
 use crate::neutral::Map;
 
-/// Puts a short message of the model between results and the user, and makes instructions
-/// after results or the model tagged text of the user.
+/// Puts a short message of the model between results and the user, makes instructions after
+/// results or the model tagged text of the user, and marks a last message of the model.
 pub(super) fn follow_mistral_order(messages: &mut Vec<Value>) {
     let mut out: Vec<Value> = Vec::with_capacity(messages.len());
     for mut message in std::mem::take(messages) {
@@ -23,7 +24,20 @@ pub(super) fn follow_mistral_order(messages: &mut Vec<Value>) {
         }
         out.push(message);
     }
+    mark_prefix(&mut out);
     *messages = out;
+}
+
+/// Mistral refuses a conversation that ends with the model, unless the response goes on from
+/// there.
+fn mark_prefix(messages: &mut [Value]) {
+    if let Some(last) = messages.last_mut()
+        && role(last) == "assistant"
+        && let Some(map) = last.as_object_mut()
+        && !map.contains_key("tool_calls")
+    {
+        map.entry("prefix").or_insert(Value::Bool(true));
+    }
 }
 
 fn role(message: &Value) -> &str {

@@ -9,6 +9,7 @@ mod finish;
 mod gemini_settings;
 mod message_in;
 mod message_out;
+mod mistral_fields;
 mod mistral_order;
 mod part_in;
 mod part_out;

@@ -4,26 +4,41 @@ use serde_json::{Value, json};
 
 use super::gemini_settings::take_shared;
 use super::message_out::write_messages;
-use super::tools::{write_choice, write_tools};
+use super::mistral_fields::keep_mistral_fields;
+use super::tools::{with_supported_tools, write_choice, write_tools};
 use crate::Dialect;
 use crate::context::{EncodedRequest, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::put;
 use crate::json_path::JsonPath;
+use crate::model_text;
 use crate::neutral::{Map, Request, ResponseFormat, ThinkingMode};
-use crate::openai::{SHARED_FIELDS, disables_thinking, effort_for_request};
-use crate::plain_text::is_strict_schema;
+use crate::openai::{
+    SHARED_FIELDS, disables_thinking, effort_for_request, is_strict_schema, user_for_request,
+};
 use crate::sampling::sampling_params;
+use crate::stop_sequences::{DividedStops, divide_stops};
 
 pub(crate) fn write_request(
     request: &Request,
     options: &WriteOptions,
 ) -> Result<EncodedRequest, WireError> {
+    let supported = with_supported_tools(request, options);
+    let request = supported.as_ref();
     let mut drops = Drops::for_request(request);
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.as_str().into());
-    let messages = write_messages(request, options, &mut drops)?;
+    let mut messages = write_messages(request, options, &mut drops)?;
+    if let (false, Some(ResponseFormat::JsonSchema { schema, .. })) =
+        (options.response_schemas, &request.format)
+    {
+        instruct_schema(&mut messages, schema);
+        drops.add(
+            "output_config.format",
+            "the model is instructed to follow the schema",
+        );
+    }
     body.insert("messages".to_owned(), messages.into());
     let tools = write_tools(request, &mut drops);
     if !tools.is_empty() {
@@ -36,23 +51,35 @@ pub(crate) fn write_request(
         );
     }
     write_settings(request, options, &mut body, &mut drops)?;
-    write_rest(request, &mut body, &mut drops);
+    write_rest(request, options, &mut body, &mut drops);
     if options.capabilities.no_penalties {
         drop_penalties(&mut body, &mut drops);
     }
-    let mut context = ReadContext {
+    if options.mistral_fields {
+        keep_mistral_fields(request, &mut body, &mut drops);
+    }
+    let context = ReadContext {
         server: options.server.clone(),
+        stop_sequences: stops(request, options).filtered,
         ..ReadContext::for_request(request)
     };
-    if options.capabilities.no_stop {
-        // Whoever reads the response looks for them.
-        context.stop_sequences.clone_from(&request.stop_sequences);
-    }
     Ok(EncodedRequest {
         body: Value::Object(body),
         dropped: drops.into_vec(),
         context,
     })
+}
+
+/// The most stop sequences that OpenAI and most compatible servers accept.
+const MAX_STOPS: usize = 4;
+
+fn stops(request: &Request, options: &WriteOptions) -> DividedStops {
+    let most = match request.origin {
+        _ if options.capabilities.no_stop => 0,
+        Dialect::Chat => usize::MAX,
+        _ => MAX_STOPS,
+    };
+    divide_stops(&request.stop_sequences, most, |_| true)
 }
 
 fn write_settings(
@@ -70,8 +97,9 @@ fn write_settings(
     if request.stream {
         body.insert("stream".to_owned(), true.into());
     }
-    if !request.stop_sequences.is_empty() && !options.capabilities.no_stop {
-        body.insert("stop".to_owned(), request.stop_sequences.clone().into());
+    let stops = stops(request, options).sent;
+    if !stops.is_empty() {
+        body.insert("stop".to_owned(), stops.into());
     }
     let sampled = sampling_params(request, options, drops);
     put(body, "temperature", sampled.temperature);
@@ -82,8 +110,8 @@ fn write_settings(
         None => {}
     }
     write_reasoning(request, options, body, drops);
-    put(body, "response_format", write_format(request)?);
-    put(body, "user", request.user.clone());
+    put(body, "response_format", write_format(request, options)?);
+    put(body, "user", user_for_request(request));
     for (key, there) in [
         ("cache_control", request.cache_control.is_some()),
         ("container", request.container.is_some()),
@@ -97,7 +125,13 @@ fn write_settings(
 
 /// How hard the model is to think.
 fn write_reasoning(request: &Request, options: &WriteOptions, body: &mut Map, drops: &mut Drops) {
-    if options.thinking_switch && disables_thinking(request) {
+    if options.thinking_switch && (disables_thinking(request) || request.forces_tool()) {
+        // Their vendors refuse a forced call while the model thinks, as it does by default.
+        if request.forces_tool() && !disables_thinking(request) {
+            for field in ["thinking", "output_config.effort"] {
+                drops.add(field, "the model does not think where a tool is forced");
+            }
+        }
         body.insert("thinking".to_owned(), json!({"type": "disabled"}));
         return;
     }
@@ -117,10 +151,24 @@ fn write_reasoning(request: &Request, options: &WriteOptions, body: &mut Map, dr
     }
 }
 
-fn write_format(request: &Request) -> Result<Option<Value>, WireError> {
+/// Adds instructions after all that come before the conversation.
+fn instruct_schema(messages: &mut Vec<Value>, schema: &Value) {
+    let is_system = |message: &Value| message.get("role").is_some_and(|role| role == "system");
+    let at = messages
+        .iter()
+        .take_while(|message| is_system(message))
+        .count();
+    let text = model_text::json_schema(schema);
+    messages.insert(at, json!({"role": "system", "content": text}));
+}
+
+fn write_format(request: &Request, options: &WriteOptions) -> Result<Option<Value>, WireError> {
     Ok(match &request.format {
         None => None,
         Some(ResponseFormat::JsonObject) => Some(json!({"type": "json_object"})),
+        Some(ResponseFormat::JsonSchema { .. }) if !options.response_schemas => {
+            Some(json!({"type": "json_object"}))
+        }
         Some(ResponseFormat::JsonSchema { .. }) => Some(json!({
             "type": "json_schema",
             "json_schema": request.format.as_ref().map(write_schema),
@@ -164,7 +212,11 @@ pub(crate) fn write_schema(format: &ResponseFormat) -> Map {
     map
 }
 
-fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
+fn write_rest(request: &Request, options: &WriteOptions, body: &mut Map, drops: &mut Drops) {
+    let is_accepted = |key: &str| {
+        // Mistral has it too.
+        options.openai_fields || (options.mistral_fields && key == "prompt_cache_key")
+    };
     match request.origin {
         Dialect::Chat => body.extend(request.rest.clone()),
         Dialect::Responses => {
@@ -173,12 +225,16 @@ fn write_rest(request: &Request, body: &mut Map, drops: &mut Drops) {
                     // The same setting is one level higher here.
                     ("text", Value::Object(text)) => {
                         let mut text = text.clone();
-                        put(body, "verbosity", text.shift_remove("verbosity"));
+                        if is_accepted("verbosity") {
+                            put(body, "verbosity", text.shift_remove("verbosity"));
+                        }
                         drops.rest(&JsonPath::Root.key("text"), &text);
                     }
-                    (key, _) if SHARED_FIELDS.contains(&key) => {
+                    (key, _) if SHARED_FIELDS.contains(&key) && is_accepted(key) => {
                         body.insert(key.to_owned(), value.clone());
                     }
+                    // This server stores the response itself.
+                    ("store", _) => {}
                     _ => drops.rest(&JsonPath::Root, &one(key, value)),
                 }
             }

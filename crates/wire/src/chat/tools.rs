@@ -1,14 +1,19 @@
 //! Chat's tools and tool choice, both ways.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use crate::Dialect;
+use crate::anthropic::freeform_schema;
 use crate::argument_schemas::{argument_schema, no_parameters};
+use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::{JsonFields, object, put, wrong_value};
 use crate::json_path::{JsonPath, TOOLS};
 use crate::neutral::{Map, Request, Tool, ToolChoice, ToolKind};
+use crate::openai::strict_function;
 use crate::tool_names::safe_name;
 
 pub(super) fn read_tool(value: Value, path: &JsonPath<'_>) -> Result<Tool, WireError> {
@@ -106,12 +111,39 @@ fn read_allowed(allowed: Option<&Value>, path: &JsonPath<'_>) -> Result<ToolChoi
     })
 }
 
+/// The request for a server without free-form tools. Its own clients get its error.
+pub(super) fn with_supported_tools<'r>(
+    request: &'r Request,
+    options: &WriteOptions,
+) -> Cow<'r, Request> {
+    let is_freeform = |tool: &Tool| matches!(tool.kind, ToolKind::Freeform { .. });
+    let own = request.origin == Dialect::Chat;
+    if own || options.custom_tools || !request.tools.iter().any(is_freeform) {
+        return Cow::Borrowed(request);
+    }
+    let mut request = request.clone();
+    for tool in &mut request.tools {
+        if let ToolKind::Freeform { description } = &mut tool.kind {
+            tool.kind = ToolKind::Function {
+                description: description.take(),
+                input_schema: freeform_schema(),
+                strict: None,
+            };
+        }
+    }
+    Cow::Owned(request)
+}
+
 pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let own = request.origin == Dialect::Chat;
     let mut out = Vec::with_capacity(request.tools.len());
     for (i, tool) in request.tools.iter().enumerate() {
         let path = &TOOLS.tool(i, tool);
-        let Some(mut map) = write_tool(tool, own) else {
+        if !own && request.hides_tool(&tool.name) {
+            continue;
+        }
+        let strict = strict_function(request.origin, tool, path, drops);
+        let Some(mut map) = write_tool(tool, strict, own) else {
             drops.add(path, "a tool that only its vendor's servers run");
             continue;
         };
@@ -143,18 +175,18 @@ pub(super) fn merge(map: &mut Map, rest: &Map) {
     }
 }
 
-fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
+fn write_tool(tool: &Tool, strict: Option<bool>, own: bool) -> Option<Map> {
     let mut inner = Map::from_iter([("name".to_owned(), safe_name(&tool.name).into())]);
     let kind = match &tool.kind {
         ToolKind::Function {
             description,
             input_schema,
-            strict,
+            ..
         } => {
             put(&mut inner, "description", description.clone());
             let schema = argument_schema(input_schema, own);
             inner.insert("parameters".to_owned(), schema);
-            put(&mut inner, "strict", *strict);
+            put(&mut inner, "strict", strict);
             "function"
         }
         ToolKind::Freeform { description } => {
@@ -177,12 +209,16 @@ pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError
         let kind = tool_type(request, name);
         json!({"type": kind, kind: {"name": safe_name(name)}})
     };
+    let translated = request.origin != Dialect::Chat;
     Ok(Some(match &request.tool_choice {
         None => return Ok(None),
         Some(ToolChoice::Auto) => "auto".into(),
         Some(ToolChoice::Any) => "required".into(),
         Some(ToolChoice::None) => "none".into(),
         Some(ToolChoice::Tool(name)) => named(name),
+        // Few compatible servers can restrict the choice.
+        Some(ToolChoice::Allowed { required: true, .. }) if translated => "required".into(),
+        Some(ToolChoice::Allowed { .. }) if translated => "auto".into(),
         Some(ToolChoice::Allowed { names, required }) => json!({
             "type": "allowed_tools",
             "allowed_tools": {

@@ -4,16 +4,17 @@ use serde_json::{Value, json};
 
 use super::block_out::ConverseBlockWriter;
 use super::document_out::DocumentNames;
-use super::settings_out::write_settings;
+use super::settings_out::{stops, write_settings};
 use super::tools_out::write_tool_config;
 use crate::blank_messages::without_trailing_space;
 use crate::context::{EncodedRequest, ReadContext, WriteOptions};
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::json_path::{JsonPath, MESSAGES, SYSTEM};
-use crate::model_text::NO_TOOL_CALLS;
+use crate::model_text::{JSON_ONLY, NO_TOOL_CALLS};
 use crate::neutral::{
-    Map, Message, Request, Role, ToolChoice, expand_server_calls, merge_turns, push_turn,
+    Map, Message, Request, ResponseFormat, Role, ToolChoice, expand_server_calls,
+    is_system_in_place, merge_turns, push_turn,
 };
 
 pub(crate) fn write_request(
@@ -44,7 +45,10 @@ pub(crate) fn write_request(
     Ok(EncodedRequest {
         body: Value::Object(body),
         dropped: drops.into_vec(),
-        context: ReadContext::for_request(request),
+        context: ReadContext {
+            stop_sequences: stops(request).filtered,
+            ..ReadContext::for_request(request)
+        },
     })
 }
 
@@ -55,6 +59,9 @@ fn write_system(request: &Request, drops: &mut Drops) -> Result<Vec<Value>, Wire
         blocks.write(block, false, &SYSTEM.block(i, block))?;
     }
     let mut system = blocks.finish();
+    if request.format == Some(ResponseFormat::JsonObject) {
+        system.push(json!({"text": JSON_ONLY}));
+    }
     if request.tool_choice == Some(ToolChoice::None) && !request.tools.is_empty() {
         // Without its tools a conversation that used them is refused.
         drops.add(
@@ -74,7 +81,10 @@ fn write_messages(
     for (i, message) in messages.iter().enumerate() {
         drops.rest(&MESSAGES.message(i, message), &message.rest);
     }
-    let fold = !options.system_in_place;
+    let mut roles = messages.iter().map(|message| message.role).enumerate();
+    let is_fine =
+        |(at, role): (usize, Role)| role != Role::System || is_system_in_place(messages, at);
+    let fold = !(options.system_in_place && roles.all(is_fine));
     let mut out = Vec::new();
     let mut documents = DocumentNames::default();
     for turn in merge_turns(messages, fold) {

@@ -3,14 +3,16 @@
 use serde_json::{Value, json};
 
 use crate::Dialect;
-use crate::anthropic::{ReasoningSettings, reasoning_settings, write_thinking};
+use crate::anthropic::{ReasoningSettings, accepted_schema, reasoning_settings, write_thinking};
+use crate::blank_messages::is_blank;
 use crate::context::WriteOptions;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::fields::put;
 use crate::models::Family;
-use crate::neutral::{Map, Request, ResponseFormat};
+use crate::neutral::{Map, Request, ResponseFormat, ThinkingMode};
 use crate::sampling::sampling_params;
+use crate::stop_sequences::{DividedStops, divide_stops};
 
 pub(super) fn write_settings(
     request: &Request,
@@ -21,8 +23,8 @@ pub(super) fn write_settings(
     let mut config = Map::new();
     put(&mut config, "maxTokens", request.max_tokens);
     let mut extra = Map::new();
-    if !request.stop_sequences.is_empty() {
-        let stops = request.stop_sequences.clone();
+    let stops = stops(request).sent;
+    if !stops.is_empty() {
         put(&mut config, "stopSequences", Some(stops));
     }
     let reasoning = reasoning(request, options, drops);
@@ -50,12 +52,20 @@ pub(super) fn write_settings(
     Ok(())
 }
 
+/// Claude refuses stop sequences that are blank, such as a line break.
+pub(super) fn stops(request: &Request) -> DividedStops {
+    divide_stops(&request.stop_sequences, usize::MAX, |stop| !is_blank(stop))
+}
+
 /// The thinking settings. Models of other vendors than Anthropic may accept the same
 /// values, and get them as the client sent them.
 fn reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> ReasoningSettings {
     if options.capabilities.family == Family::Claude {
         let limit = request.max_tokens.unwrap_or(options.default_max_tokens);
         return reasoning_settings(request, options, limit, drops);
+    }
+    if options.capabilities.family == Family::Nova {
+        return nova_reasoning(request, drops);
     }
     let effort = request.effort.as_deref().filter(|word| *word != "default");
     let effort = effort.and_then(crate::effort::anthropic_effort);
@@ -71,6 +81,21 @@ fn reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Re
     }
 }
 
+/// Nova refuses requests with settings of other models.
+fn nova_reasoning(request: &Request, drops: &mut Drops) -> ReasoningSettings {
+    let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
+    if mode.is_some_and(|mode| *mode != ThinkingMode::Disabled) {
+        drops.add("thinking", NO_SUCH_SETTING);
+    }
+    let effort = request.effort.as_deref();
+    if effort.is_some_and(|word| !matches!(word, "none" | "default")) {
+        drops.add("output_config.effort", NO_SUCH_SETTING);
+    }
+    ReasoningSettings::default()
+}
+
+const NO_SUCH_SETTING: &str = "the model does not support this setting";
+
 fn write_sampling(
     request: &Request,
     options: &WriteOptions,
@@ -80,12 +105,20 @@ fn write_sampling(
     drops: &mut Drops,
 ) {
     let mut sampled = sampling_params(request, options, drops);
+    sampled.limit_temperature(drops);
     if reasoning.is_on() && options.capabilities.family == Family::Claude {
         sampled.drop_for_thinking(request, drops);
     }
     put(config, "temperature", sampled.temperature);
     put(config, "topP", sampled.top_p);
-    put(extra, "top_k", sampled.top_k);
+    let Some(top_k) = sampled.top_k else {
+        return;
+    };
+    // Each model has its own name for it.
+    match options.capabilities.family {
+        Family::Nova => put(extra, "inferenceConfig", Some(json!({"topK": top_k}))),
+        _ => put(extra, "top_k", Some(top_k)),
+    }
 }
 
 fn write_output(
@@ -104,7 +137,8 @@ fn write_output(
             ..
         }) => {
             // The schema is text here.
-            let mut inner = Map::from_iter([("schema".to_owned(), schema.to_string().into())]);
+            let schema = accepted_schema(request, schema, drops).to_string();
+            let mut inner = Map::from_iter([("schema".to_owned(), schema.into())]);
             put(&mut inner, "name", name.clone());
             put(&mut inner, "description", description.clone());
             let format = json!({"type": "json_schema", "structure": {"jsonSchema": inner}});
@@ -112,7 +146,7 @@ fn write_output(
         }
         Some(ResponseFormat::JsonObject) => drops.add(
             "output_config.format",
-            "Converse has no JSON mode without a schema",
+            "Converse has no JSON mode without a schema; the model is instructed to write JSON",
         ),
         Some(ResponseFormat::Other(_)) => {
             return Err(WireError::unsupported(

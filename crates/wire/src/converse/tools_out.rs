@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::block_out::cache_point;
 use crate::Dialect;
-use crate::anthropic::freeform_schema;
+use crate::anthropic::{drop_strict, freeform_schema};
 use crate::argument_schemas::argument_schema;
 use crate::drops::Drops;
 use crate::error::WireError;
@@ -44,23 +44,24 @@ fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let mut out = Vec::with_capacity(request.tools.len());
     for (i, tool) in request.tools.iter().enumerate() {
         let path = &TOOLS.tool(i, tool);
-        let (description, schema, strict) = match &tool.kind {
+        let (description, schema) = match &tool.kind {
             ToolKind::Function {
                 description,
                 input_schema,
-                strict,
-            } => (description, argument_schema(input_schema, false), *strict),
-            ToolKind::Freeform { description } => (description, freeform_schema(), None),
+                ..
+            } => (description, argument_schema(input_schema, false)),
+            ToolKind::Freeform { description } => (description, freeform_schema()),
             ToolKind::Server { .. } => {
                 drops.add(path, "a tool that only its vendor's servers run");
                 continue;
             }
         };
-        if !allowed(request, &tool.name) {
+        if request.hides_tool(&tool.name) {
             continue;
         }
+        drop_strict(&tool.kind, path, drops);
         drops.rest(path, &tool.rest);
-        out.push(spec(&tool.name, description.as_deref(), schema, strict));
+        out.push(spec(&tool.name, description.as_deref(), schema));
         if let Some(mark) = &tool.cache_control {
             out.push(cache_point(mark));
         }
@@ -68,15 +69,8 @@ fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     out
 }
 
-/// Converse cannot restrict the choice to some of the tools, so only those are sent.
-fn allowed(request: &Request, name: &str) -> bool {
-    match &request.tool_choice {
-        Some(ToolChoice::Allowed { names, .. }) => names.iter().any(|allowed| allowed == name),
-        _ => true,
-    }
-}
-
-fn spec(name: &str, description: Option<&str>, schema: Value, strict: Option<bool>) -> Value {
+/// A tool. Many models refuse `strict` here, whatever its value.
+fn spec(name: &str, description: Option<&str>, schema: Value) -> Value {
     let mut map = Map::from_iter([("name".to_owned(), safe_name(name).into())]);
     put(
         &mut map,
@@ -84,7 +78,6 @@ fn spec(name: &str, description: Option<&str>, schema: Value, strict: Option<boo
         description.filter(|text| !text.is_empty()),
     );
     map.insert("inputSchema".to_owned(), json!({"json": schema}));
-    put(&mut map, "strict", strict);
     json!({"toolSpec": map})
 }
 
@@ -103,21 +96,25 @@ fn past_tools(messages: &[Message]) -> Vec<Value> {
         .into_iter()
         .map(|name| {
             let description = Some(PAST_TOOL);
-            spec(name, description, json!({"type": "object"}), None)
+            spec(name, description, json!({"type": "object"}))
         })
         .collect()
 }
 
+/// The choice, unless it is the default: some models refuse every choice that is stated.
 fn write_choice(request: &Request) -> Result<Option<Value>, WireError> {
     Ok(match &request.tool_choice {
-        None | Some(ToolChoice::None) => None,
-        Some(ToolChoice::Auto) => Some(json!({"auto": {}})),
-        Some(ToolChoice::Any) => Some(json!({"any": {}})),
-        Some(ToolChoice::Allowed { required, .. }) => Some(if *required {
-            json!({"any": {}})
-        } else {
-            json!({"auto": {}})
-        }),
+        None
+        | Some(
+            ToolChoice::None
+            | ToolChoice::Auto
+            | ToolChoice::Allowed {
+                required: false, ..
+            },
+        ) => None,
+        Some(ToolChoice::Any | ToolChoice::Allowed { required: true, .. }) => {
+            Some(json!({"any": {}}))
+        }
         Some(ToolChoice::Tool(name)) => Some(json!({"tool": {"name": safe_name(name)}})),
         Some(ToolChoice::Other(_)) => {
             return Err(WireError::unsupported(

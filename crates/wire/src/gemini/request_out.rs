@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::code_execution;
 use super::request_part_out::{GeminiPartWriter, GeminiTurnParts};
-use super::settings_out::{unknown_fields, write_settings};
+use super::settings_out::{stops, unknown_fields, write_settings};
 use super::tools_out::{server_tools, write_choice, write_tools};
 use crate::Dialect;
 use crate::chat::PLACEHOLDER_SIGNATURE;
@@ -61,7 +61,10 @@ pub(crate) fn write_request(
     Ok(EncodedRequest {
         body: Value::Object(body),
         dropped: drops.into_vec(),
-        context: ReadContext::for_request(request),
+        context: ReadContext {
+            stop_sequences: stops(request).filtered,
+            ..ReadContext::for_request(request)
+        },
     })
 }
 

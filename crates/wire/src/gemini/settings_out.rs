@@ -10,6 +10,7 @@ use crate::error::WireError;
 use crate::fields::put;
 use crate::neutral::{Map, Request, ResponseFormat};
 use crate::sampling::sampling_params;
+use crate::stop_sequences::{DividedStops, divide_stops};
 
 pub(super) fn write_settings(
     request: &Request,
@@ -24,8 +25,8 @@ pub(super) fn write_settings(
     put(&mut config, "topP", sampled.top_p);
     put(&mut config, "topK", sampled.top_k);
     write_shared(request, options, &mut config, drops);
-    if !request.stop_sequences.is_empty() {
-        let stops = request.stop_sequences.clone();
+    let stops = stops(request).sent;
+    if !stops.is_empty() {
         put(&mut config, "stopSequences", Some(stops));
     }
     put(
@@ -47,6 +48,18 @@ pub(super) fn write_settings(
         }
     }
     Ok(())
+}
+
+/// The most stop sequences that Gemini accepts.
+const MAX_STOPS: usize = 5;
+
+/// The stop sequences that Gemini is sent. Its own clients get its error for too many.
+pub(super) fn stops(request: &Request) -> DividedStops {
+    let most = match request.origin {
+        Dialect::Gemini => usize::MAX,
+        _ => MAX_STOPS,
+    };
+    divide_stops(&request.stop_sequences, most, |_| true)
 }
 
 /// The fields of Chat that Gemini has under other names, and its names.

@@ -1,20 +1,25 @@
 //! Anthropic's models.
 
-use super::name::{ModelName, ModelVariant};
+use super::name::{ModelName, ModelVariant, ModelVersion};
 use super::{Capabilities, Disabling, Efforts, Family, Sampling, ThinkingModes};
 
 const THREE: Efforts = Efforts::Levels(&["low", "medium", "high"]);
 const WITH_MAX: Efforts = Efforts::Levels(&["low", "medium", "high", "max"]);
 const ALL: Efforts = Efforts::Levels(&["low", "medium", "high", "xhigh", "max"]);
 
+/// The first version that accepts system messages in the middle of a conversation.
+const FIRST_WITH_SYSTEM_MESSAGES: ModelVersion = (4, 8);
+
 pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
     let variant = name.after("claude")?;
+    let version = variant.version();
     let known = |thinking, efforts, sampling| {
         Some(Capabilities {
             family: Family::Claude,
             thinking,
             efforts,
             sampling,
+            system_messages: version.is_some_and(|version| version >= FIRST_WITH_SYSTEM_MESSAGES),
             ..Capabilities::default()
         })
     };
@@ -25,7 +30,7 @@ pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
             Sampling::None,
         );
     }
-    let Some(version) = variant.version() else {
+    let Some(version) = version else {
         return known(
             ThinkingModes::Unknown,
             Efforts::Unknown,
@@ -52,7 +57,7 @@ pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
 
 /// Up to 4.8 thinking is off unless enabled. Later models think unless it is disabled, and
 /// the newest cannot disable it.
-fn disabling(variant: &ModelVariant<'_>, version: (u32, u32)) -> Disabling {
+fn disabling(variant: &ModelVariant<'_>, version: ModelVersion) -> Disabling {
     match version {
         (4, _) => Disabling::Omit,
         (5, 0..=4) => Disabling::Explicit,
@@ -123,6 +128,25 @@ mod tests {
             THREE,
             Sampling::OneOfTwo,
         );
+    }
+
+    #[test]
+    fn models_from_4_8_take_system_messages_in_the_middle() {
+        for name in [
+            "claude-opus-4-8",
+            "us.anthropic.claude-opus-5-v1:0",
+            "claude-fable-5",
+        ] {
+            assert!(capabilities(name).system_messages, "{name}");
+        }
+        for name in [
+            "claude-opus-4-7",
+            "claude-sonnet-4-5",
+            "claude-mythos-preview",
+            "gpt-5",
+        ] {
+            assert!(!capabilities(name).system_messages, "{name}");
+        }
     }
 
     #[test]

@@ -49,6 +49,8 @@ pub struct Capabilities {
     /// Whether servers check its messages by Mistral's rules: see
     /// [`WriteOptions::mistral_rules`](crate::WriteOptions::mistral_rules).
     pub mistral_rules: bool,
+    /// Whether it accepts system messages in the middle of a conversation (Claude).
+    pub system_messages: bool,
     /// Whether results of functions may contain media (Gemini), if it is known.
     pub media_in_results: Option<bool>,
 }
@@ -63,6 +65,8 @@ pub enum Family {
     Claude,
     /// Google's.
     Gemini,
+    /// Amazon's Nova.
+    Nova,
     /// A vendor with Chat Completions or Responses as its own API.
     Chat,
 }

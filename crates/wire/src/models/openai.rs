@@ -29,6 +29,7 @@ const NON_REASONING: Capabilities = Capabilities {
     needs_responses: false,
     encrypted_reasoning: false,
     mistral_rules: false,
+    system_messages: false,
     media_in_results: None,
 };
 

@@ -23,6 +23,7 @@ impl WriteOptions {
         WriteOptions {
             sampling: self.sampling && known.sampling != Sampling::None,
             effort_levels: self.effort_levels && known.efforts != Efforts::None,
+            system_in_place: self.system_in_place && known.system_messages,
             unsigned_calls: self.unsigned_calls || known.signed_calls,
             legacy_max_tokens: self.legacy_max_tokens
                 && (!known.completion_limit || server.legacy_limit),
@@ -35,6 +36,9 @@ impl WriteOptions {
                 || (gemini && !server.accepts_reasoning_details),
             thinking_switch: self.thinking_switch || (server.is_vendor && known.thinking_switch),
             mistral_rules: self.mistral_rules || server.mistral_rules || known.mistral_rules,
+            openai_fields: self.openai_fields || server.is_router,
+            response_schemas: self.response_schemas && !server.no_response_schemas,
+            mistral_fields: self.mistral_fields || server.mistral_rules,
             server: host.map(|host| tag(host, model)).unwrap_or_default(),
             capabilities: known,
             ..self
@@ -69,14 +73,19 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_is_not_known_changes_nothing_but_the_tag() {
+    fn a_model_that_is_not_known_is_sent_no_system_messages_in_the_middle() {
+        let expected = WriteOptions {
+            system_in_place: false,
+            ..WriteOptions::default()
+        };
         let known = WriteOptions {
             server: String::new(),
             ..options("fast", "localhost")
         };
-        assert_eq!(known, WriteOptions::default());
+        assert_eq!(known, expected, "nothing else changes but the tag");
         let nowhere = WriteOptions::default().for_model("fast", None);
-        assert_eq!(nowhere, WriteOptions::default());
+        assert_eq!(nowhere, expected);
+        assert!(options("claude-opus-4-8", "api.anthropic.com").system_in_place);
     }
 
     #[test]

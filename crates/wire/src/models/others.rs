@@ -1,5 +1,5 @@
 //! Models of vendors whose own API is Chat Completions: xAI, DeepSeek, Moonshot, Zhipu,
-//! Mistral. Alibaba's support every setting.
+//! Mistral. Alibaba's support every setting. And Amazon's, which only Bedrock has.
 
 use super::name::{ModelName, ModelVariant};
 use super::{Capabilities, Efforts, Family, Sampling};
@@ -11,6 +11,15 @@ pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
         family: Family::Chat,
         ..Capabilities::default()
     };
+    if name
+        .after("amazon")
+        .is_some_and(|variant| variant.has("nova"))
+    {
+        return Some(Capabilities {
+            family: Family::Nova,
+            ..base
+        });
+    }
     if let Some(variant) = name.after("grok") {
         return Some(grok(&variant, base));
     }

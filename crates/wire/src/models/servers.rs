@@ -8,6 +8,10 @@ pub(super) struct ServerTraits {
     pub(super) requires_reasoning: bool,
     /// Whether it accepts `reasoning_details`.
     pub(super) accepts_reasoning_details: bool,
+    /// Whether it sends requests on to the servers of many vendors, and knows their fields.
+    pub(super) is_router: bool,
+    /// Whether it refuses schemas of responses.
+    pub(super) no_response_schemas: bool,
     /// Whether it is Google's own, which accepts signatures in `extra_content`.
     pub(super) is_google: bool,
     /// Whether it is the vendor's own server of the models it runs.
@@ -16,7 +20,8 @@ pub(super) struct ServerTraits {
     pub(super) effort_switch: Option<&'static str>,
     /// Whether it accepts the old name of the limit with every model.
     pub(super) legacy_limit: bool,
-    /// Whether it checks messages by Mistral's rules, whatever the model is called.
+    /// Whether it is Mistral's own, which checks messages by its rules, whatever the model is
+    /// called, and refuses fields that it does not know.
     pub(super) mistral_rules: bool,
 }
 
@@ -30,6 +35,7 @@ pub(super) fn server_traits(host: &str) -> ServerTraits {
     if is("deepseek.com") || is("moonshot.ai") || is("moonshot.cn") || is("kimi.com") {
         return ServerTraits {
             requires_reasoning: true,
+            no_response_schemas: is("deepseek.com"),
             is_vendor: true,
             ..unknown
         };
@@ -49,6 +55,7 @@ pub(super) fn server_traits(host: &str) -> ServerTraits {
     if is("openrouter.ai") || is("ai-gateway.vercel.sh") {
         return ServerTraits {
             accepts_reasoning_details: true,
+            is_router: true,
             legacy_limit: true,
             ..unknown
         };

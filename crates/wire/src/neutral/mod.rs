@@ -45,7 +45,7 @@ pub(crate) use server_calls::{
 };
 pub use stream::{Delta, StreamEvent};
 pub use tool::{Tool, ToolChoice, ToolKind};
-pub(crate) use turns::{MergedTurn, merge_turns, push_turn};
+pub(crate) use turns::{MergedTurn, is_system_in_place, merge_turns, push_turn};
 pub use usage::TokenUsage;
 
 pub use crate::client_fields::ClientFields;

@@ -89,6 +89,28 @@ impl Request {
         }
     }
 
+    /// Whether a tool is not among those that the model may choose from. Most vendors cannot
+    /// restrict the choice, so they are sent only the others. A tool without a name cannot be
+    /// among those allowed, and is dropped for another reason.
+    pub(crate) fn hides_tool(&self, name: &str) -> bool {
+        match &self.tool_choice {
+            Some(ToolChoice::Allowed { names, .. }) => {
+                !name.is_empty() && !names.iter().any(|allowed| allowed == name)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the model must call a tool.
+    pub(crate) fn forces_tool(&self) -> bool {
+        matches!(
+            self.tool_choice,
+            Some(
+                ToolChoice::Any | ToolChoice::Tool(_) | ToolChoice::Allowed { required: true, .. }
+            )
+        )
+    }
+
     /// Reports unknown fields that have no place in this request.
     pub(crate) fn drop_fields(&mut self, path: &ClientPath, rest: &Map) {
         let path = path.get().map(|(_, path)| path).unwrap_or_default();

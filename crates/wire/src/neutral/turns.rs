@@ -34,6 +34,14 @@ pub(crate) fn merge_turns(messages: &[Message], fold_system: bool) -> Vec<Merged
     turns
 }
 
+/// Whether instructions in the middle are where Anthropic accepts them: after the user, and
+/// before the model or at the end.
+pub(crate) fn is_system_in_place(messages: &[Message], at: usize) -> bool {
+    let role = |at: Option<usize>| at.and_then(|at| messages.get(at)).map(|m| m.role);
+    role(at.checked_sub(1)) == Some(Role::User)
+        && matches!(role(at.checked_add(1)), None | Some(Role::Assistant))
+}
+
 /// Adds a written turn. An empty turn of the model is dropped, and those around it are
 /// merged; an empty turn of the user is required, and gets a placeholder.
 pub(crate) fn push_turn(out: &mut Vec<Value>, role: &str, key: &str, mut content: Vec<Value>) {

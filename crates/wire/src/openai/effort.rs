@@ -33,7 +33,7 @@ pub(crate) fn effort_for_request(
 fn efforts(options: &WriteOptions) -> Efforts {
     match options.capabilities.family {
         Family::Claude | Family::Gemini => Efforts::Unknown,
-        Family::Chat | Family::Unknown => options.capabilities.efforts,
+        Family::Nova | Family::Chat | Family::Unknown => options.capabilities.efforts,
     }
 }
 

@@ -1,16 +1,21 @@
-//! What OpenAI's two dialects share: errors, usage, cache marks, effort.
+//! What OpenAI's two dialects share: errors, usage, cache marks, effort, the user's id,
+//! and which schemas are strict.
 
 mod cache;
 mod effort;
 mod error;
 mod refusal;
+mod strict_schema;
 mod usage;
+mod user;
 
 pub(crate) use cache::{read_breakpoint, write_breakpoint};
 pub(crate) use effort::{disables_thinking, does_not_reason, effort_for_request};
 pub(crate) use error::{failure_code, is_error, read_error, read_error_value, render_error};
 pub(crate) use refusal::{StreamedText, explanation};
+pub(crate) use strict_schema::{is_strict_schema, strict_function};
 pub(crate) use usage::{UsageFieldNames, all_output, first_count, read_usage, write_usage};
+pub(crate) use user::user_for_request;
 
 /// Request fields both dialects have under the same name.
 pub(crate) const SHARED_FIELDS: [&str; 9] = [

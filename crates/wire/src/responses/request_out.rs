@@ -12,7 +12,7 @@ use crate::error::WireError;
 use crate::fields::put;
 use crate::json_path::{JsonPath, SYSTEM};
 use crate::neutral::{Map, Request, ResponseFormat, ThinkingMode};
-use crate::openai::{SHARED_FIELDS, does_not_reason, effort_for_request};
+use crate::openai::{SHARED_FIELDS, does_not_reason, effort_for_request, user_for_request};
 use crate::plain_text::system_texts;
 use crate::sampling::sampling_params;
 
@@ -99,7 +99,7 @@ fn write_settings(
     put(body, "reasoning", reasoning);
     let format = write_format(request)?;
     put(body, "text", format.map(|format| json!({"format": format})));
-    put(body, "user", request.user.clone());
+    put(body, "user", user_for_request(request));
     for (key, there) in [
         ("cache_control", request.cache_control.is_some()),
         ("container", request.container.is_some()),

@@ -11,6 +11,7 @@ use crate::error::WireError;
 use crate::fields::{JsonFields, object, put};
 use crate::json_path::{JsonPath, TOOLS};
 use crate::neutral::{ClientToolKind, ClientTools, Map, Request, Tool, ToolChoice, ToolKind};
+use crate::openai::strict_function;
 use crate::tool_names::safe_name;
 
 pub(super) fn read_tool(value: Value, path: &JsonPath<'_>) -> Result<Tool, WireError> {
@@ -115,7 +116,8 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let mut groups = NamespaceGroups::default();
     for (i, tool) in request.tools.iter().enumerate() {
         let path = &TOOLS.tool(i, tool);
-        let Some(mut map) = write_tool(tool, own) else {
+        let strict = strict_function(request.origin, tool, path, drops);
+        let Some(mut map) = write_tool(tool, strict, own) else {
             drops.add(path, "a tool that only its vendor's servers run");
             continue;
         };
@@ -139,14 +141,14 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     out
 }
 
-fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
+fn write_tool(tool: &Tool, strict: Option<bool>, own: bool) -> Option<Map> {
     let mut map = Map::new();
     let name = safe_name(&tool.name);
     match &tool.kind {
         ToolKind::Function {
             description,
             input_schema,
-            strict,
+            ..
         } => {
             map.insert("type".to_owned(), "function".into());
             map.insert("name".to_owned(), name.into());

@@ -8,6 +8,8 @@
 )]
 
 mod blank;
+mod claude;
+mod compatible;
 mod counts;
 mod ends;
 mod files;
@@ -29,6 +31,18 @@ use serde_json::{Value, json};
 fn sent(client: ClientDialect, body: &Value, upstream: Dialect) -> EncodedRequest {
     let request = read_request(client, body.to_string().as_bytes()).unwrap();
     write_request(upstream, &request, &WriteOptions::default()).unwrap()
+}
+
+/// What a model at a host is sent for a client's request.
+fn sent_to(
+    client: ClientDialect,
+    body: &Value,
+    upstream: Dialect,
+    (model, host): (&str, &str),
+) -> EncodedRequest {
+    let request = read_request(client, body.to_string().as_bytes()).unwrap();
+    let options = WriteOptions::default().for_model(model, Some(host));
+    write_request(upstream, &request, &options).unwrap()
 }
 
 /// Why a client's request cannot be sent.

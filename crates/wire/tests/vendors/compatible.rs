@@ -1,0 +1,215 @@
+//! What servers that are compatible with OpenAI's refuse, and other vendors' clients send.
+
+use prowess_wire::{
+    ClientDialect, Dialect, EncodedRequest, WriteOptions, read_request, read_response,
+    write_request,
+};
+use serde_json::{Value, json};
+
+use crate::{chat, dropped, sent, sent_to};
+
+const MISTRAL: (&str, &str) = ("mistral-large-latest", "api.mistral.ai");
+const DEEPSEEK: (&str, &str) = ("deepseek-v4-pro", "api.deepseek.com");
+
+/// A Messages request with these settings.
+fn messages(settings: Value) -> Value {
+    let mut body = json!({"model": "m", "max_tokens": 4000,
+        "messages": [{"role": "user", "content": "Hi"}]});
+    for (key, value) in settings.as_object().unwrap() {
+        body[key] = value.clone();
+    }
+    body
+}
+
+/// What a server that is only compatible is sent.
+fn sent_to_compatible(client: ClientDialect, body: &Value) -> EncodedRequest {
+    let request = read_request(client, body.to_string().as_bytes()).unwrap();
+    let options = WriteOptions {
+        custom_tools: false,
+        openai_fields: false,
+        ..WriteOptions::default()
+    };
+    write_request(Dialect::Chat, &request, &options).unwrap()
+}
+
+/// A Responses request as Codex sends it.
+fn codex() -> Value {
+    json!({"model": "m", "stream": true, "store": false, "prompt_cache_key": "k",
+        "text": {"verbosity": "low"},
+        "tools": [
+            {"type": "custom", "name": "apply_patch", "description": "Patches.",
+                "format": {"type": "grammar", "syntax": "lark", "definition": "start: /.+/"}}],
+        "input": [
+            {"type": "message", "role": "user", "content": "Go."},
+            {"type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": "*** Begin"},
+            {"type": "custom_tool_call_output", "call_id": "c1", "output": "Done."}]})
+}
+
+#[test]
+fn a_long_id_of_the_end_user_is_hashed() {
+    let id = json!({"device_id": "d".repeat(64), "session_id": "s"}).to_string();
+    let body = messages(json!({"metadata": {"user_id": id}}));
+    let user = |upstream| {
+        let outgoing = sent(ClientDialect::Messages, &body, upstream);
+        assert_eq!(dropped(&outgoing), [""; 0]);
+        outgoing.body["user"].as_str().unwrap().to_owned()
+    };
+    let hashed = user(Dialect::Chat);
+    assert!(
+        hashed.len() <= 64 && hashed.starts_with("user_"),
+        "{hashed}"
+    );
+    assert_eq!(user(Dialect::Responses), hashed, "the same each time");
+    let short = messages(json!({"metadata": {"user_id": "ann"}}));
+    let outgoing = sent(ClientDialect::Messages, &short, Dialect::Chat);
+    assert_eq!(outgoing.body["user"], "ann");
+}
+
+#[test]
+fn more_stop_sequences_than_a_server_accepts_still_end_the_answer() {
+    let stops = ["A", "B", "C", "D", "E", "F"];
+    let body = messages(json!({"stop_sequences": stops}));
+    let outgoing = sent(ClientDialect::Messages, &body, Dialect::Chat);
+    assert_eq!(outgoing.body["stop"], json!(stops[..4]));
+    let answer = json!({"id": "c1", "model": "m", "choices": [{"index": 0,
+        "message": {"role": "assistant", "content": "one F two"}, "finish_reason": "stop"}]});
+    let answer = answer.to_string();
+    let read = read_response(Dialect::Chat, answer.as_bytes(), &outgoing.context).unwrap();
+    assert_eq!(read.content[0].as_text(), Some("one "));
+    assert_eq!(read.stop_sequence.as_deref(), Some("F"));
+    let outgoing = sent(ClientDialect::Messages, &body, Dialect::Gemini);
+    let sent = &outgoing.body["generationConfig"]["stopSequences"];
+    assert_eq!(sent, &json!(stops[..5]));
+}
+
+#[test]
+fn a_function_is_strict_for_openai_only_if_openai_takes_its_schema() {
+    let tool = |properties: Value| {
+        messages(
+            json!({"tools": [{"name": "look", "strict": true, "input_schema":
+            {"type": "object", "properties": properties, "required": ["a"],
+                "additionalProperties": false}}]}),
+        )
+    };
+    for (upstream, place) in [
+        (Dialect::Chat, "/tools/0/function/strict"),
+        (Dialect::Responses, "/tools/0/strict"),
+    ] {
+        let body = tool(json!({"a": {"type": "string"}}));
+        let outgoing = sent(ClientDialect::Messages, &body, upstream);
+        assert_eq!(outgoing.body.pointer(place), Some(&json!(true)));
+        let body = tool(json!({"a": {"type": "string"}, "b": {"type": "string"}}));
+        let outgoing = sent(ClientDialect::Messages, &body, upstream);
+        assert_eq!(outgoing.body.pointer(place), Some(&json!(false)));
+        assert_eq!(dropped(&outgoing), ["tools[0].strict"]);
+    }
+}
+
+#[test]
+fn only_the_tools_that_are_allowed_are_offered_to_a_chat_model() {
+    let tool = |name: &str| json!({"name": name});
+    let body = json!({"contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
+        "tools": [{"functionDeclarations": [tool("a"), tool("b"), tool("c")]}],
+        "toolConfig": {"functionCallingConfig":
+            {"mode": "ANY", "allowedFunctionNames": ["a", "c"]}}});
+    let outgoing = sent(ClientDialect::Gemini, &body, Dialect::Chat);
+    assert_eq!(outgoing.body["tool_choice"], "required");
+    let tools = outgoing.body["tools"].as_array().unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(names, ["a", "c"]);
+}
+
+#[test]
+fn codex_gets_functions_and_no_fields_of_openai_on_a_compatible_server() {
+    let outgoing = sent_to_compatible(ClientDialect::Responses, &codex());
+    let body = &outgoing.body;
+    for key in ["store", "prompt_cache_key", "verbosity"] {
+        assert_eq!(body.get(key), None, "{key}");
+    }
+    assert_eq!(dropped(&outgoing), ["text.verbosity", "prompt_cache_key"]);
+    let function = &body["tools"][0]["function"];
+    assert_eq!(body["tools"][0]["type"], "function");
+    assert_eq!(function["name"], "apply_patch");
+    assert_eq!(function["parameters"]["required"], json!(["input"]));
+    let call = &body["messages"][1]["tool_calls"][0];
+    assert_eq!(call["type"], "function");
+    assert_eq!(call["function"]["arguments"], r#"{"input":"*** Begin"}"#);
+    let openai = sent(ClientDialect::Responses, &codex(), Dialect::Chat).body;
+    assert_eq!(openai["tools"][0]["type"], "custom");
+    assert_eq!(openai["prompt_cache_key"], "k");
+    let router = ("openai/gpt-5", "openrouter.ai");
+    let options = WriteOptions {
+        openai_fields: false,
+        ..WriteOptions::default()
+    };
+    assert!(options.for_model(router.0, Some(router.1)).openai_fields);
+}
+
+#[test]
+fn mistral_gets_no_field_that_it_does_not_know() {
+    let body = messages(json!({"metadata": {"user_id": "ann"}, "stream": true}));
+    let outgoing = sent_to(ClientDialect::Messages, &body, Dialect::Chat, MISTRAL);
+    let mut keys: Vec<_> = outgoing.body.as_object().unwrap().keys().collect();
+    keys.sort();
+    assert_eq!(keys, ["max_tokens", "messages", "model", "stream"]);
+    assert_eq!(dropped(&outgoing), ["metadata.user_id"]);
+    let outgoing = sent_to(ClientDialect::Responses, &codex(), Dialect::Chat, MISTRAL);
+    assert_eq!(outgoing.body["prompt_cache_key"], "k");
+    assert_eq!(outgoing.body.get("store"), None);
+    let seed = json!({"contents": [{"role": "user", "parts": [{"text": "Hi"}]}],
+        "generationConfig": {"seed": 7}});
+    let outgoing = sent_to(ClientDialect::Gemini, &seed, Dialect::Chat, MISTRAL);
+    assert_eq!(outgoing.body["random_seed"], 7);
+    // The same model on another server.
+    let elsewhere = (MISTRAL.0, "localhost");
+    let outgoing = sent_to(ClientDialect::Messages, &body, Dialect::Chat, elsewhere);
+    assert_eq!(outgoing.body["user"], "ann");
+    assert_eq!(outgoing.body["stream_options"]["include_usage"], true);
+}
+
+#[test]
+fn mistral_goes_on_with_a_last_message_of_the_model() {
+    let body = chat(json!([
+        {"role": "user", "content": "Tell a story."},
+        {"role": "assistant", "content": "Once upon a time"},
+    ]));
+    let outgoing = sent_to(ClientDialect::Chat, &body, Dialect::Chat, MISTRAL);
+    assert_eq!(outgoing.body["messages"][1]["prefix"], true);
+    let outgoing = sent(ClientDialect::Chat, &body, Dialect::Chat);
+    assert_eq!(outgoing.body["messages"][1].get("prefix"), None);
+}
+
+#[test]
+fn deepseek_is_instructed_to_follow_a_schema_that_it_does_not_take() {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let body = messages(json!({"system": "Be kind.",
+        "output_config": {"format": {"type": "json_schema", "schema": schema}}}));
+    let outgoing = sent_to(ClientDialect::Messages, &body, Dialect::Chat, DEEPSEEK);
+    assert_eq!(
+        outgoing.body["response_format"],
+        json!({"type": "json_object"})
+    );
+    let text = outgoing.body["messages"][1]["content"].as_str().unwrap();
+    assert!(text.ends_with(&schema.to_string()), "{text}");
+    assert_eq!(outgoing.body["messages"][1]["role"], "system");
+    assert_eq!(outgoing.body["messages"][2]["content"], "Hi");
+    assert_eq!(dropped(&outgoing), ["output_config.format"]);
+}
+
+#[test]
+fn deepseek_does_not_think_where_a_tool_is_forced() {
+    let body = |choice: Value| {
+        messages(
+            json!({"tools": [{"name": "look", "input_schema": {"type": "object"}}],
+            "thinking": {"type": "enabled", "budget_tokens": 2000}, "tool_choice": choice}),
+        )
+    };
+    let forced = body(json!({"type": "any"}));
+    let outgoing = sent_to(ClientDialect::Messages, &forced, Dialect::Chat, DEEPSEEK);
+    assert_eq!(outgoing.body["tool_choice"], "required");
+    assert_eq!(outgoing.body["thinking"], json!({"type": "disabled"}));
+    assert_eq!(dropped(&outgoing), ["thinking"]);
+    let free = body(json!({"type": "auto"}));
+    let outgoing = sent_to(ClientDialect::Messages, &free, Dialect::Chat, DEEPSEEK);
+    assert_eq!(outgoing.body.get("thinking"), None);
+}
