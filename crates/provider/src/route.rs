@@ -193,8 +193,9 @@ impl Route {
     /// ([`prowess_wire::has_signature_envelope`]): the upstream would reject it.
     ///
     /// All client headers are passed on except its credentials, those about its connection,
-    /// and, unless it sends its own key, those that select an account
-    /// (`openai-organization`, `openai-project`, `anthropic-workspace-id`).
+    /// those of its browser and of proxies on the way (`origin`, `x-forwarded-for`), and, unless
+    /// it sends its own key, those that select an account (`openai-organization`,
+    /// `openai-project`, `anthropic-workspace-id`).
     ///
     /// An upstream's error response is passed on like any other, unless there is another
     /// model to try.

@@ -19,8 +19,18 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
     )
 }
 
-/// Client headers that are only for Prowess: credentials, and headers added by proxies on
-/// the way.
+/// Whether a connection names a header as one of its own (RFC 9110, 7.6.1).
+fn is_of_connection(all: &HeaderMap, name: &HeaderName) -> bool {
+    let options = all.get_all(header::CONNECTION).into_iter();
+    let mut options = options.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
+    options.any(|option| {
+        option
+            .trim_ascii()
+            .eq_ignore_ascii_case(name.as_str().as_bytes())
+    })
+}
+
+/// Client headers that are only for Prowess, such as credentials.
 fn is_gateway_only(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
@@ -37,12 +47,43 @@ fn is_gateway_only(name: &HeaderName) -> bool {
             | "accept-encoding"
             | "content-encoding"
             | "expect"
-            | "forwarded"
-            | "via"
-            | "x-forwarded-for"
-            | "x-forwarded-host"
-            | "x-forwarded-proto"
     )
+}
+
+/// What a browser says of the page that sends a request. The page called this server and not
+/// the upstream: Anthropic refuses requests with an origin as ones of foreign pages.
+fn is_from_browser(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    matches!(name, "origin" | "referer") || name.starts_with("sec-")
+}
+
+/// What proxies on the way here add: who the client is, what it was authenticated as, and which
+/// way it came. Cloudflare, which many upstreams are behind, refuses requests that seem to have
+/// passed it before. `cf-aig-…` are settings of its gateway for models.
+fn is_from_proxy(name: &HeaderName) -> bool {
+    const NAMES: [&str; 11] = [
+        "cdn-loop",
+        "fastly-client-ip",
+        "fly-client-ip",
+        "forwarded",
+        "true-client-ip",
+        "via",
+        "x-client-ip",
+        "x-cluster-client-ip",
+        "x-original-forwarded-for",
+        "x-original-host",
+        "x-real-ip",
+    ];
+    const PREFIXES: [&str; 4] = [
+        "x-forwarded-",
+        "x-auth-request-",
+        "x-amzn-oidc-",
+        "x-envoy-",
+    ];
+    let name = name.as_str();
+    NAMES.contains(&name)
+        || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+        || (name.starts_with("cf-") && !name.starts_with("cf-aig-"))
 }
 
 /// Upstream headers about its own host.
@@ -68,6 +109,9 @@ pub(crate) fn for_upstream(client: &HeaderMap, uses_client_key: bool) -> HeaderM
     let is_dropped = |name: &HeaderName| {
         is_hop_by_hop(name)
             || is_gateway_only(name)
+            || is_from_browser(name)
+            || is_from_proxy(name)
+            || is_of_connection(client, name)
             || (!uses_client_key && is_account_selector(name))
     };
     for (name, value) in client {
@@ -84,7 +128,9 @@ pub(crate) fn for_upstream(client: &HeaderMap, uses_client_key: bool) -> HeaderM
 
 /// The upstream's headers to send to the client.
 pub(crate) fn for_client(mut upstream: HeaderMap) -> HeaderMap {
-    let is_dropped = |name: &&HeaderName| is_hop_by_hop(name) || is_host_specific(name);
+    let is_dropped = |name: &&HeaderName| {
+        is_hop_by_hop(name) || is_host_specific(name) || is_of_connection(&upstream, name)
+    };
     let dropped: Vec<_> = upstream.keys().filter(is_dropped).cloned().collect();
     for name in dropped {
         upstream.remove(name);
@@ -194,6 +240,39 @@ mod tests {
             "accept-encoding": "identity",
         }
         "#);
+    }
+
+    #[test]
+    fn what_browsers_proxies_and_connections_added_ends_here() {
+        for name in [
+            "origin",
+            "referer",
+            "sec-fetch-site",
+            "via",
+            "x-forwarded-for",
+            "x-forwarded-access-token",
+            "x-real-ip",
+            "cdn-loop",
+            "cf-connecting-ip",
+            "cf-visitor",
+            "cf-access-jwt-assertion",
+            "x-hop",
+        ] {
+            let sent = for_upstream(
+                &headers(&[("connection", "close, X-Hop"), (name, "a")]),
+                false,
+            );
+            assert!(!sent.contains_key(name), "{name}");
+        }
+        for name in ["http-referer", "cf-aig-cache-ttl", "x-title", "x-hops"] {
+            let sent = for_upstream(
+                &headers(&[("connection", "close, X-Hop"), (name, "a")]),
+                false,
+            );
+            assert!(sent.contains_key(name), "{name}");
+        }
+        let given = for_client(headers(&[("connection", "x-hop"), ("x-hop", "a")]));
+        assert!(given.is_empty(), "{given:?}");
     }
 
     #[test]
