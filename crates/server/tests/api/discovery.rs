@@ -1,17 +1,25 @@
 //! The public index, as installers read it.
 
-use axum::http::{Method, StatusCode};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode};
 use prowess_server::ServerSettings;
 use prowess_skill::{Bundle, BundleLimits, Digest};
 use prowess_store::TenantId;
 use prowess_testkit::SkillFixture;
+use tower::ServiceExt;
 
 use crate::client::{Form, Server, TestDialect};
 
 async fn public() -> Server {
+    public_with(ServerSettings::default()).await
+}
+
+async fn public_with(settings: ServerSettings) -> Server {
     let server = Server::with(ServerSettings {
         index_tenant: Some(TenantId::default_tenant()),
-        ..ServerSettings::default()
+        ..settings
     })
     .await;
     let many = SkillFixture::new("many-files").script("scripts/run.sh", "echo hi\n");
@@ -116,4 +124,36 @@ async fn installers_may_ask_with_head() {
         .await;
     assert_eq!(head.status, StatusCode::OK);
     assert!(head.body.is_empty());
+}
+
+#[tokio::test]
+async fn archives_that_anybody_may_download_are_few_at_a_time() {
+    let server = public_with(ServerSettings {
+        uploads: 2,
+        upload_wait: Duration::ZERO,
+        ..ServerSettings::default()
+    })
+    .await;
+    let path = "/.well-known/agent-skills/many-files.tar.gz";
+    let request = Request::get(path).body(Body::empty()).unwrap();
+    let unread = server.front.clone().oneshot(request).await.unwrap();
+    assert_eq!(unread.status(), StatusCode::OK);
+    let size: usize = unread.headers()["content-length"]
+        .to_str()
+        .unwrap()
+        .parse()
+        .unwrap();
+    let refused = server.get(TestDialect::OpenAi, path).send().await;
+    assert_eq!(
+        (refused.status, refused.code().as_str()),
+        (StatusCode::TOO_MANY_REQUESTS, "transfers-busy")
+    );
+    // Those with a key have permits of their own.
+    let id = server.skill("another").await;
+    let own = format!("/v1/skills/{id}/content");
+    let downloaded = server.get(TestDialect::OpenAi, &own).send().await;
+    assert_eq!(downloaded.status, StatusCode::OK);
+    drop(unread);
+    let again = server.get(TestDialect::OpenAi, path).send().await;
+    assert_eq!((again.status, again.body.len()), (StatusCode::OK, size));
 }

@@ -1,17 +1,25 @@
 //! The archives in the index, and their digests.
 //!
 //! An archive is packed from its version on each request: the same version gives the same
-//! bytes.
+//! bytes. It is in memory until it was sent, and anybody may request it, so it needs a permit.
 
+use axum::body::Body;
 use prowess_skill::{ArchiveLayout, Digest};
 use prowess_store::ResolvedSkill;
 
 use crate::app::App;
+use crate::connections::current;
 use crate::error::HttpError;
+use crate::form::transfers::{PublicPermit, body_with_permit};
 
 /// The digest of a version's archive.
 pub(super) async fn digest(app: &App, resolved: &ResolvedSkill) -> Result<Digest, HttpError> {
     let version = &resolved.detail.version.id;
+    if let Some(digest) = app.archive_digests().get(version) {
+        return Ok(digest);
+    }
+    let _permit = acquire_permit(app).await?;
+    // Another request may have packed it meanwhile.
     if let Some(digest) = app.archive_digests().get(version) {
         return Ok(digest);
     }
@@ -20,8 +28,24 @@ pub(super) async fn digest(app: &App, resolved: &ResolvedSkill) -> Result<Digest
     Ok(digest)
 }
 
+/// A version's archive, and its size.
+pub(super) async fn archive(
+    app: &App,
+    resolved: &ResolvedSkill,
+) -> Result<(Body, usize), HttpError> {
+    let permit = acquire_permit(app).await?;
+    let archive = pack(app, resolved).await?;
+    let size = archive.len();
+    Ok((body_with_permit(archive.into(), permit), size))
+}
+
+async fn acquire_permit(app: &App) -> Result<PublicPermit, HttpError> {
+    let transfers = app.transfers();
+    transfers.acquire_public_download(current::network()).await
+}
+
 /// Packs a version's archive, with SKILL.md at its root as the index requires.
-pub(super) async fn pack(app: &App, resolved: &ResolvedSkill) -> Result<Vec<u8>, HttpError> {
+async fn pack(app: &App, resolved: &ResolvedSkill) -> Result<Vec<u8>, HttpError> {
     let skill = app.store().load(resolved).await?;
     let packed =
         tokio::task::spawn_blocking(move || skill.bundle.to_tar_gz(&ArchiveLayout::FLAT)).await;

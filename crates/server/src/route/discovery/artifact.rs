@@ -1,6 +1,8 @@
 //! `GET /.well-known/agent-skills/NAME.tar.gz` and `…/NAME/SKILL.md`
 
 use axum::extract::State;
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_LENGTH;
 use axum::response::Response;
 
 use super::{archives, catalogue, not_found_error, public_response};
@@ -17,8 +19,11 @@ pub(crate) async fn archive(
         .strip_suffix(".tar.gz")
         .ok_or_else(|| not_found_error(&file))?;
     let resolved = catalogue::find_skill(&app, name).await?;
-    let archive = archives::pack(&app, &resolved).await?;
-    Ok(public_response("application/gzip", archive))
+    let (archive, size) = archives::archive(&app, &resolved).await?;
+    let mut response = public_response("application/gzip", archive);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(size));
+    Ok(response)
 }
 
 pub(crate) async fn skill_md(

@@ -16,10 +16,10 @@ mod catalogue;
 mod index;
 mod legacy;
 
+use axum::body::Body;
 use axum::http::StatusCode;
 use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 
 use crate::error::HttpError;
 use crate::openapi::operation::{Operation, OperationResponse};
@@ -70,7 +70,7 @@ pub(super) static ROUTES: &[RouteRow] = &[
 ];
 
 /// May be cached for a minute, and read by any page.
-fn public_response(kind: &'static str, body: impl Into<Bytes>) -> Response {
+fn public_response(kind: &'static str, body: impl Into<Body>) -> Response {
     let headers = [
         (CONTENT_TYPE, kind),
         (CACHE_CONTROL, "public, max-age=60"),

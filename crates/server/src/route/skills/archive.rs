@@ -1,22 +1,15 @@
 //! A version of a skill as a zip. The same version gives the same bytes.
 
-use std::convert::Infallible;
-
-use axum::body::Body;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, ETAG};
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
-use futures_util::stream;
 use prowess_skill::{ArchiveLayout, Skill};
 use prowess_store::VersionSelector;
 
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
+use crate::form::transfers::body_with_permit;
 use crate::ids;
-
-/// Sent in chunks of this size, so that the permit is held until it was read.
-const CHUNK_BYTES: usize = 64 << 10;
 
 pub(super) async fn archive_response(
     app: &App,
@@ -56,11 +49,7 @@ pub(super) async fn archive_response(
         (ETAG, format!("\"{digest}\"")),
         (CONTENT_LENGTH, zip.len().to_string()),
     ];
-    let chunks = stream::unfold((Bytes::from(zip), permit), async |(mut zip, permit)| {
-        let chunk = zip.split_to(zip.len().min(CHUNK_BYTES));
-        (!chunk.is_empty()).then_some((Ok::<_, Infallible>(chunk), (zip, permit)))
-    });
-    Ok((headers, Body::from_stream(chunks)).into_response())
+    Ok((headers, body_with_permit(zip.into(), permit)).into_response())
 }
 
 fn pack(skill: &Skill, folder: &str) -> Result<Vec<u8>, HttpError> {
