@@ -265,8 +265,12 @@ impl KeyRateLimits {
         }
         let limits = &key.limits;
         let used = all.entry(key.id.clone()).or_insert_with(|| {
-            let requests = limits.requests_per_minute.unwrap_or(0).into();
-            KeyUsage::new(now, requests, limits.tokens_per_minute.unwrap_or(0) as f64)
+            let requests = limits.requests_per_minute.map(f64::from);
+            KeyUsage::new(
+                now,
+                requests,
+                limits.tokens_per_minute.map(|rate| rate as f64),
+            )
         });
         used.last = now;
         used.own.set_rates(limits);
@@ -301,7 +305,11 @@ fn drop_idle(all: &mut HashMap<String, KeyUsage>, now: Instant) {
 
 impl KeyUsage {
     /// Of a key that has used nothing of its rates.
-    fn new(now: Instant, requests_per_minute: f64, tokens_per_minute: f64) -> KeyUsage {
+    fn new(
+        now: Instant,
+        requests_per_minute: Option<f64>,
+        tokens_per_minute: Option<f64>,
+    ) -> KeyUsage {
         KeyUsage {
             requests: Bucket::full(now, requests_per_minute),
             tokens: Bucket::full(now, tokens_per_minute),
@@ -323,7 +331,10 @@ impl KeyUsage {
     }
 
     fn take_tokens(&mut self, tokens: f64) {
-        self.tokens.take(tokens);
+        // What is used without a rate must not overdraw the one that a key gets later.
+        if self.own.tokens_per_minute.is_some() {
+            self.tokens.take(tokens);
+        }
         self.own.tokens += tokens;
     }
 

@@ -53,7 +53,7 @@ pub(super) struct OwnUsage {
     pub(super) tokens: f64,
     pub(super) spent: u64,
     requests_per_minute: Option<f64>,
-    tokens_per_minute: Option<f64>,
+    pub(super) tokens_per_minute: Option<f64>,
 }
 
 /// What was used of one key on another gateway, as it last reported.
@@ -151,7 +151,7 @@ impl KeyRateLimits {
             if all.len() >= MAX_TRACKED_KEYS && !all.contains_key(&report.key) {
                 continue;
             }
-            let full = |rate: Option<RateReport>| rate.map_or(0.0, |rate| rate.per_minute);
+            let full = |rate: Option<RateReport>| rate.map(|rate| rate.per_minute);
             let used = all.entry(report.key.clone()).or_insert_with(|| {
                 KeyUsage::new(now, full(report.request_rate), full(report.token_rate))
             });

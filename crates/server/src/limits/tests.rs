@@ -47,6 +47,22 @@ fn state(limits: &KeyRateLimits, key: &KeyRecord) -> (u64, u64, u64) {
 }
 
 #[test]
+fn what_is_used_without_a_rate_does_not_overdraw_one_that_is_set_later() {
+    let (limits, mut key) = (KeyRateLimits::default(), key());
+    Arc::make_mut(&mut key).limits.tokens_per_minute = None;
+    limits
+        .reserve(&key, amount(0, 10), INPUT)
+        .ok()
+        .flatten()
+        .unwrap()
+        .settle(5_000_000, 10);
+    Arc::make_mut(&mut key).limits.tokens_per_minute = Some(100);
+    let all = limits.reserve(&key, amount(100, 10), INPUT).unwrap();
+    assert!(limits.reserve(&key, amount(1, 10), INPUT).is_err());
+    drop(all);
+}
+
+#[test]
 fn what_is_reserved_cannot_be_reserved_again() {
     let (limits, key) = (KeyRateLimits::default(), key());
     let first = reserve(&limits, &key, 600).unwrap();
