@@ -173,6 +173,15 @@ impl UsageQuery<'_> {
     }
 }
 
+/// The highest count of a row. What upstreams count may be any number, and sums of many rows must
+/// be numbers of the database.
+const MAX_COUNT: i64 = 1 << 50;
+
+/// A count as it is stored.
+pub(crate) fn stored_count(count: u64) -> i64 {
+    i64::try_from(count).map_or(MAX_COUNT, |count| count.min(MAX_COUNT))
+}
+
 const INSERT_USAGE: &str =
     "INSERT INTO usage (id, tenant, key, model, provider, upstream_model, dialect,
     status, requests, unpriced, estimated, input_tokens, output_tokens, cache_read_tokens,
@@ -291,7 +300,7 @@ impl Store {
 
 impl UsageRow {
     fn values(&self, id: String, now: Timestamp) -> Vec<SqlValue> {
-        let count = |n: u64| SqlValue::from(i64::try_from(n).unwrap_or(i64::MAX));
+        let count = |n: u64| SqlValue::from(stored_count(n));
         vec![
             id.into(),
             self.tenant.as_str().into(),

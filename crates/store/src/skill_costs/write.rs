@@ -4,6 +4,7 @@ use crate::db::{Sql, SqlValue, Tx};
 use crate::error::Result;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
+use crate::usage::stored_count;
 
 use super::skill_cost::SkillCost;
 
@@ -73,15 +74,14 @@ fn values(tenant: &TenantId, cost: &SkillCost, now: Timestamp) -> Vec<SqlValue> 
 }
 
 fn counts(cost: &SkillCost) -> [i64; 20] {
-    let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    let [oi, oo, or, ow, oc] = cost.offered.counts().map(count);
-    let [li, lo, lr, lw, lc] = cost.loaded.counts().map(count);
-    let [ui, uo, ur, uw, uc] = cost.used.counts().map(count);
+    let [oi, oo, or, ow, oc] = cost.offered.counts().map(stored_count);
+    let [li, lo, lr, lw, lc] = cost.loaded.counts().map(stored_count);
+    let [ui, uo, ur, uw, uc] = cost.used.counts().map(stored_count);
     let runs = &cost.runs;
     [
-        count(runs.offered),
-        count(runs.loaded),
-        count(runs.used),
+        stored_count(runs.offered),
+        stored_count(runs.loaded),
+        stored_count(runs.used),
         runs.in_vain,
         oi,
         oo,
@@ -98,6 +98,6 @@ fn counts(cost: &SkillCost) -> [i64; 20] {
         ur,
         uw,
         uc,
-        count(cost.sandbox_millis),
+        stored_count(cost.sandbox_millis),
     ]
 }

@@ -11,6 +11,7 @@ use crate::testbed::{TestBed, on_both_databases};
 
 on_both_databases! {
     usage_is_added_up_by_the_requested_group,
+    counts_that_no_request_has_can_be_added_up,
     a_keys_spending_is_counted_since_a_moment,
     a_key_keeps_its_limits,
     limits_that_mean_nothing_are_refused,
@@ -41,6 +42,31 @@ fn row(bed: &TestBed, model: &str, status: u16) -> UsageRow {
         sandbox_millis: 9,
         skills: Vec::new(),
     }
+}
+
+async fn counts_that_no_request_has_can_be_added_up(bed: TestBed) {
+    let store = bed.open().await;
+    let odd = UsageRow {
+        input_tokens: u64::MAX,
+        output_tokens: i64::MAX.unsigned_abs(),
+        cost_nanos: u64::MAX,
+        ..row(&bed, "small", 200)
+    };
+    store
+        .record_usage(&[odd.clone(), odd.clone(), odd])
+        .await
+        .unwrap();
+    let query = UsageQuery {
+        tenant: None,
+        since: EVER,
+        by: UsageGrouping::Model,
+    };
+    let sums = store.usage(&query).await.unwrap();
+    let sum = sums.first().unwrap();
+    assert_eq!(sum.requests, 6);
+    assert!(sum.input_tokens > 1 << 50 && sum.input_tokens == sum.output_tokens);
+    let spent = store.spent_nanos("key_1", EVER).await.unwrap();
+    assert_eq!(spent, sum.cost_nanos);
 }
 
 async fn usage_is_added_up_by_the_requested_group(bed: TestBed) {
