@@ -11,6 +11,7 @@ use prowess_skill::Digest;
 use prowess_store::{ConsoleHolder, ConsoleSessionHolder, TenantId};
 use subtle::ConstantTimeEq;
 
+use crate::auth::VIRTUAL_KEY_PREFIX;
 use crate::auth::in_process::{InProcessCaller, NotLocalError};
 use crate::in_process::InProcessApi;
 use crate::secret::SecretString;
@@ -81,6 +82,12 @@ impl InProcessApi {
         let tenant = record.tenant.as_str();
         tracing::info!(key = record.id, tenant, "a key signed in to the console");
         Ok(token)
+    }
+
+    /// Whether a key may be found by trying: the master key is what somebody chose, and all others
+    /// are random.
+    pub fn can_be_guessed(&self, key: &str) -> bool {
+        self.has_master_key() && !key.starts_with(VIRTUAL_KEY_PREFIX)
     }
 
     /// Who has this session; `None` if there is none, or it has ended. The current request counts

@@ -1,5 +1,5 @@
-//! How often an address may fail to sign in. Keys cannot be guessed, but a master key is what
-//! somebody chose.
+//! How often an address may fail before it has to wait to try a master key, which is what somebody
+//! chose. Other keys cannot be guessed, so they do not wait.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -30,15 +30,19 @@ pub(super) async fn submit(
                 .to_owned(),
         );
     }
+    let key = form.get("key").filter(|key| key.len() <= MAX_KEY_BYTES);
+    let key = key.unwrap_or_default();
     let address = state.server.client_network();
-    if let Err(seconds) = state.attempts.check(address) {
+    // Behind a proxy all have one address: who has a key of the server is not locked out by others.
+    if state.server.can_be_guessed(key)
+        && let Err(seconds) = state.attempts.check(address)
+    {
         let message = format!("too many failed attempts; try again in {seconds} seconds");
         let response = refuse(StatusCode::TOO_MANY_REQUESTS, message);
         return ([(RETRY_AFTER, seconds.to_string())], response).into_response();
     }
-    let key = form.get("key").filter(|key| key.len() <= MAX_KEY_BYTES);
     let tenant = form.get("tenant");
-    let token = match state.server.sign_in(key.unwrap_or_default(), tenant).await {
+    let token = match state.server.sign_in(key, tenant).await {
         Ok(token) => token,
         Err(error) => {
             let status = match &error {

@@ -120,6 +120,21 @@ async fn a_wrong_key_is_refused_and_too_many_of_them_wait() {
 }
 
 #[tokio::test]
+async fn failures_of_others_do_not_lock_out_who_has_a_key_of_the_server() {
+    let console = Console::with(locked()).await;
+    for _ in 0..10 {
+        let page = try_sign_in(&console, "guessed").await;
+        assert_eq!(page.status, StatusCode::UNAUTHORIZED);
+    }
+    let page = try_sign_in(&console, "guessed").await;
+    assert_eq!(page.status, StatusCode::TOO_MANY_REQUESTS);
+    let (_, key) = new_key(&console, "acme", &[KeyScope::Read]).await;
+    let cookie = sign_in(&console, &key).await;
+    let page = open(&console, &cookie, "/console/skills").await;
+    assert_eq!(page.status, StatusCode::OK, "{}", page.text());
+}
+
+#[tokio::test]
 async fn a_session_ends_with_its_key() {
     let console = Console::with(locked()).await;
     let store = console.app.store().clone();

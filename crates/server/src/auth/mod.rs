@@ -37,7 +37,7 @@ const KEY_HEADER: HeaderName = HeaderName::from_static("x-api-key");
 const GOOGLE_KEY_HEADER: HeaderName = HeaderName::from_static("x-goog-api-key");
 const GOOGLE_KEY_QUERY: &str = "key";
 /// Prefix of every virtual key.
-const VIRTUAL_KEY_PREFIX: &str = "sk-pw-";
+pub(crate) const VIRTUAL_KEY_PREFIX: &str = "sk-pw-";
 
 /// The authenticated sender of a request.
 #[derive(Debug, Clone)]
