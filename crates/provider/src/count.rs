@@ -32,21 +32,30 @@ pub struct InputTokenCount {
 }
 
 /// Fields that token counters reject; they do not change the count.
-const UNCOUNTED_FIELDS: [&str; 16] = [
+const UNCOUNTED_FIELDS: [&str; 25] = [
+    "background",
     "generationConfig",
     "include",
     "inferenceConfig",
     "max_output_tokens",
     "max_tokens",
+    "max_tool_calls",
     "metadata",
+    "moderation",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
     "safetySettings",
+    "safety_identifier",
     "service_tier",
     "stop_sequences",
     "store",
     "stream",
+    "stream_options",
     "temperature",
     "toolConfig",
     "top_k",
+    "top_logprobs",
     "top_p",
     "user",
 ];

@@ -90,6 +90,37 @@ async fn every_provider_with_a_token_counter_is_called() {
 }
 
 #[tokio::test]
+async fn openais_counter_gets_no_field_that_it_refuses() {
+    let upstream = MockUpstream::start().await;
+    upstream.respond(MockResponse::json(200, r#"{"input_tokens":7}"#));
+    let openai = OpenAiOptions {
+        responses: Some(true),
+    };
+    let config = ProviderConfig::new("p", ProviderKind::new(openai))
+        .with_base_url(upstream.url())
+        .with_api_key(KEY);
+    let route = providers([config]).route("p/gpt").unwrap();
+    let body = r#"{"model":"x","max_completion_tokens":5,"prompt_cache_key":"k",
+        "prompt_cache_retention":"24h","safety_identifier":"s","top_logprobs":2,"user":"u",
+        "messages":[{"role":"user","content":"Hello"}]}"#;
+    let (client, task) = (ClientDialect::Chat, ModelTask::CountTokens);
+    let counted = forward(&route, client, task, body, &ClientCredentials::default()).await;
+    let ForwardOutcome::TokenCount(counted) = counted.unwrap() else {
+        panic!("no count");
+    };
+    assert!(!counted.estimated);
+    let sent: serde_json::Value =
+        serde_json::from_str(upstream.next_request().await.text()).unwrap();
+    let fields: Vec<&str> = sent
+        .as_object()
+        .unwrap()
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(fields, ["model", "input"]);
+}
+
+#[tokio::test]
 async fn what_nobody_counts_is_estimated_and_marked_so() {
     let upstream = MockUpstream::start().await;
     let plain = count(openai(upstream.url()), "m1").await.unwrap();
