@@ -562,6 +562,27 @@ fn settings_in_the_other_spelling_and_of_a_counted_request_are_named() {
 }
 
 #[test]
+fn calls_are_requested_whole() {
+    let mut body = json!({"contents": [{"parts": [{"text": "x"}]}],
+        "tools": [{"functionDeclarations": [{"name": "look"}]}],
+        "toolConfig": {"functionCallingConfig": {"streamFunctionCallArguments": true}}});
+    let request = read(&body).unwrap();
+    for upstream in [Dialect::Gemini, Dialect::Messages] {
+        let sent = write_request(upstream, &request, &WriteOptions::default()).unwrap();
+        let expected = json!([
+            "toolConfig.functionCallingConfig.streamFunctionCallArguments: calls come whole"
+        ]);
+        assert_eq!(dropped(&sent.dropped), expected);
+        let text = sent.body.to_string();
+        assert!(!text.contains("streamFunctionCallArguments"), "{text}");
+    }
+    body["toolConfig"]["functionCallingConfig"]["streamFunctionCallArguments"] = json!(false);
+    let request = read(&body).unwrap();
+    let sent = write_request(Dialect::Gemini, &request, &WriteOptions::default()).unwrap();
+    assert_eq!(dropped(&sent.dropped), json!([]));
+}
+
+#[test]
 fn a_request_without_contents_is_refused_by_the_name_of_the_field() {
     let request = read(&json!({"contents": []})).unwrap();
     for upstream in [Dialect::Messages, Dialect::Chat, Dialect::Responses] {

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::fields_in::{fields, items};
 use super::schema_in::json_schema;
 use crate::argument_schemas::no_parameters;
+use crate::dropped::Dropped;
 use crate::error::WireError;
 use crate::fields::{object, string, wrong_value};
 use crate::json_path::JsonPath;
@@ -62,6 +63,9 @@ fn read_function(value: Value, path: &JsonPath<'_>) -> Result<Tool, WireError> {
     })
 }
 
+/// The setting by which the arguments of a call come in parts.
+const STREAMED_ARGUMENTS: &str = "streamFunctionCallArguments";
+
 /// Reads the calling mode; returns what no other dialect has.
 pub(super) fn read_choice(
     value: Value,
@@ -81,6 +85,13 @@ pub(super) fn read_choice(
     let names = values.map(|(i, name)| string(name, &at.index(i)));
     let names: Vec<String> = names.collect::<Result<_, _>>()?;
     request.tool_choice = choice(&mode, names, path)?;
+    // A stream of parts has a form of its own. Without the setting, calls are whole there too.
+    if calling.take(STREAMED_ARGUMENTS) == Some(Value::Bool(true)) {
+        request.dropped.push(Dropped {
+            field: path.key(STREAMED_ARGUMENTS).to_string(),
+            why: "calls come whole",
+        });
+    }
     let mut rest = config.rest();
     let unread = calling.rest();
     if !unread.is_empty() {
