@@ -170,7 +170,8 @@ impl SseParser {
     fn dispatch(&mut self) -> Result<Option<SseEvent>, SseError> {
         let event = std::mem::take(&mut self.event);
         let data = std::mem::take(&mut self.data);
-        if !std::mem::take(&mut self.has_data) {
+        // As the standard has it: servers and proxies send empty data as a sign of life.
+        if !std::mem::take(&mut self.has_data) || data.is_empty() {
             return Ok(None);
         }
         Ok(Some(SseEvent {
@@ -271,6 +272,14 @@ mod tests {
     #[test]
     fn an_event_without_data_is_no_event_and_its_name_is_forgotten() {
         check("event: a\n\ndata: 1\n\n", &[("", "1")]);
+    }
+
+    #[test]
+    fn empty_data_is_no_event() {
+        check(
+            "data:\n\ndata: \n\nevent: ping\ndata:\n\ndata: 1\n\ndata: ",
+            &[("", "1")],
+        );
     }
 
     #[test]
