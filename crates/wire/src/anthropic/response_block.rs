@@ -4,11 +4,11 @@
 //! has no block for becomes a text that names it, with the content in another field: see
 //! [`crate::generated_images`].
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::block_out::{to_client, write_source};
 use crate::generated_images;
-use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, without_dialect_fields};
+use crate::neutral::{ANNOTATIONS, Block, Content, DIALECT_FIELDS, Map, without_dialect_fields};
 
 /// A whole block.
 pub(super) fn write_whole(block: &Block) -> Value {
@@ -17,15 +17,37 @@ pub(super) fn write_whole(block: &Block) -> Value {
             map.insert("text".to_owned(), text.into());
             Value::Object(map)
         }
-        None => to_client(block),
+        None => with_object_input(without_annotations(block)),
     }
+}
+
+/// Clients send their texts back, and Anthropic refuses the annotations of OpenAI's.
+fn without_annotations(block: &Block) -> Value {
+    let mut value = to_client(block);
+    if let (Content::Text(_), Some(map)) = (&block.content, value.as_object_mut()) {
+        map.shift_remove(ANNOTATIONS);
+    }
+    value
+}
+
+/// Clients expect an object as the input of a call. Arguments that are none, such as the text of
+/// a model that wrote no valid JSON, become a field of one.
+fn with_object_input(mut block: Value) -> Value {
+    let kind = block.get("type").and_then(Value::as_str);
+    if matches!(kind, Some("tool_use" | "server_tool_use"))
+        && let Some(input) = block.get_mut("input")
+        && !input.is_object()
+    {
+        *input = json!({"input": input.take()});
+    }
+    block
 }
 
 /// A block at its start, and the text that follows as its one delta.
 pub(super) fn write_start(block: &Block) -> (Value, Option<String>) {
     match write_foreign(block) {
         Some((map, text)) => (Value::Object(map), Some(text)),
-        None => (to_client(block), None),
+        None => (without_annotations(block), None),
     }
 }
 
