@@ -46,6 +46,16 @@ impl Call {
     fn is_complete(&self) -> bool {
         self.freeform || arguments::is_complete(&self.arguments)
     }
+
+    /// Whether a fragment that could belong to this call begins another one: this one has all
+    /// its arguments, and they cannot be followed by more, or by another name.
+    fn is_followed_by(&self, fragment: &CallFragment) -> bool {
+        let name = fragment.name.as_deref().unwrap_or_default();
+        let is_other = !name.is_empty() && !self.name.is_empty() && name != self.name;
+        let begins = is_other || fragment.arguments.trim_start().starts_with('{');
+        // The text is parsed only where it may be complete.
+        begins && !self.freeform && self.arguments.trim_end().ends_with('}') && self.is_complete()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,8 +166,8 @@ impl CallAssembler {
         Ok(())
     }
 
-    /// The call a fragment belongs to. Servers that omit the index, or use the same for every
-    /// call, still give each call its own id.
+    /// The call a fragment belongs to. Of servers that omit the index, or use the same for every
+    /// call, most give each call its own id; with the others a call ends with its arguments.
     fn find(&mut self, fragment: &CallFragment) -> (usize, bool) {
         let id = fragment.id.as_deref().filter(|id| !id.is_empty());
         let fits = |call: &Call| fragment.index.is_none() || call.index == fragment.index;
@@ -167,11 +177,19 @@ impl CallAssembler {
             return (at, false);
         }
         let found = self.calls.iter().rposition(fits);
+        let mut name = String::new();
         if let Some(at) = found
             && let Some(call) = self.calls.get(at)
             && (id.is_none() || call.id.is_none() || call.id.as_deref() == id)
         {
-            return (at, false);
+            if !call.is_followed_by(fragment) {
+                return (at, false);
+            }
+            // Such a server may name the tool only once.
+            name.clone_from(&call.name);
+        }
+        if fragment.name.as_ref().is_some_and(|name| !name.is_empty()) {
+            name.clear();
         }
         let before = if fragment.freeform {
             FREEFORM_PREFIX
@@ -181,7 +199,7 @@ impl CallAssembler {
         self.calls.push(Call {
             index: fragment.index,
             id: None,
-            name: String::new(),
+            name,
             arguments: before.to_owned(),
             freeform: fragment.freeform,
             signature: None,
