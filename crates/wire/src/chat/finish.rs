@@ -11,7 +11,14 @@ pub(super) fn stop_reason(
     refused: bool,
 ) -> Result<StopReason, ApiError> {
     let word = reason.unwrap_or_default();
-    Ok(match word.to_ascii_lowercase().as_str() {
+    let lower = word.to_ascii_lowercase();
+    // Google's servers add their own reason: `function_call_filter: MALFORMED_FUNCTION_CALL`.
+    let lower = lower.as_str();
+    let (general, own) = lower.split_once(": ").unwrap_or((lower, lower));
+    if MODEL_FAULTS.contains(&own) {
+        return Err(unusable_output(own));
+    }
+    Ok(match general {
         "length" | "max_tokens" | "model_length" => StopReason::MaxTokens,
         "model_context_window_exceeded" => StopReason::ContextWindow,
         "content_filter" | "safety" | "sensitive" | "recitation" | "refusal" => StopReason::Refusal,
@@ -21,6 +28,27 @@ pub(super) fn stop_reason(
         _ if calls => StopReason::ToolUse,
         _ => StopReason::EndTurn,
     })
+}
+
+/// What Gemini calls output that cannot be used: the same request may well give another one.
+const MODEL_FAULTS: [&str; 4] = [
+    "malformed_function_call",
+    "malformed_response",
+    "too_many_tool_calls",
+    "unexpected_tool_call",
+];
+
+/// The error that Gemini's own API gives for the same reason.
+fn unusable_output(reason: &str) -> ApiError {
+    let name = reason.to_ascii_uppercase();
+    ApiError {
+        status: 502,
+        code: Some(reason.to_owned()),
+        ..ApiError::new(
+            ErrorKind::Api,
+            format!("the model's output could not be used: {name}"),
+        )
+    }
 }
 
 fn abandoned_error(kind: ErrorKind, word: &str) -> ApiError {
