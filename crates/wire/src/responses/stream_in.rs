@@ -336,6 +336,7 @@ impl ResponsesReader {
             self.fail(failure(error), out);
             return Ok(());
         }
+        self.unstreamed_items(&response, out)?;
         self.end_calls(out);
         self.blocks.close(out);
         if self.ended {

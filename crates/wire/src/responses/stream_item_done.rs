@@ -1,6 +1,6 @@
 //! Complete items of a Responses stream: emits what deltas did not contain.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::grown_items::{GrowingItemKind, ItemGrowth, ItemKey};
 use super::item_in::{IdPolicy, read_block, read_item};
@@ -53,6 +53,25 @@ impl ResponsesReader {
                 Ok(())
             }
         }
+    }
+
+    /// The items of a response of which nothing was streamed: some servers send nothing but
+    /// the end.
+    pub(super) fn unstreamed_items(
+        &mut self,
+        response: &Value,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), WireError> {
+        if !self.blocks.is_empty() || !self.calls.is_empty() {
+            return Ok(());
+        }
+        let items = response.get("output").and_then(Value::as_array);
+        for (index, item) in items.into_iter().flatten().enumerate() {
+            let event = json!({"output_index": index, "item": item});
+            let mut fields = JsonFields::from_value(event, &JsonPath::Root)?;
+            self.item_done(&mut fields, out)?;
+        }
+        Ok(())
     }
 
     fn message_done(
