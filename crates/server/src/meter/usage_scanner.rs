@@ -18,8 +18,9 @@ static USAGE_KEY: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\"usage\
 static GEMINI_USAGE_KEY: LazyLock<Finder<'_>> =
     LazyLock::new(|| Finder::new(b"\"usageMetadata\":"));
 static EVENT_PREFIX: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"data:"));
-/// Maximum bytes of a usage object.
-const MAX_OBJECT_BYTES: usize = 4_096;
+/// Maximum bytes of a usage object. Anthropic lists the counts of each call of a server tool in
+/// it.
+const MAX_OBJECT_BYTES: usize = 64 << 10;
 
 /// Scans a stream for token counts.
 pub(crate) struct UsageScanner {
@@ -296,8 +297,19 @@ mod tests {
     }
 
     #[test]
+    fn counts_with_a_list_of_many_calls_are_found() {
+        let call = r#"{"type":"message","input_tokens":9,"output_tokens":1,"cache_creation":{}}"#;
+        let calls = vec![call; 200].join(",");
+        let stream = format!(
+            "data: {{\"usage\":{{\"input_tokens\":30,\"output_tokens\":10,\"iterations\":[{calls}]}}}}\n\n"
+        );
+        let found = scan(ClientDialect::Messages, &stream, 1_000);
+        assert_eq!(found, (30, 0, 10));
+    }
+
+    #[test]
     fn what_is_no_object_of_counts_is_passed_over() {
-        let long = format!("\"usage\":{{\"a\":\"{}\"}}", "x".repeat(10_000));
+        let long = format!("\"usage\":{{\"a\":\"{}\"}}", "x".repeat(100_000));
         for text in [
             "\"usage\":",
             "\"usage\":[1]",

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::block_in::read_block;
 use super::error::read_error_value;
 use super::request_in::each;
-use super::usage::read_usage;
+use super::usage::{read_usage, with_compactions};
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
@@ -41,7 +41,7 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
     response.stop_details = fields.take("stop_details");
     response.container = fields.take("container");
     if let Some(usage) = fields.take("usage") {
-        response.usage = read_usage(usage, &root.key("usage"))?;
+        response.usage = with_compactions(&read_usage(usage, &root.key("usage"))?);
     }
     // Written anew in every dialect.
     fields.take("type");

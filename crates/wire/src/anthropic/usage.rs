@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::error::WireError;
-use crate::fields::JsonFields;
+use crate::fields::{JsonFields, as_whole_number};
 use crate::json_path::JsonPath;
 use crate::neutral::{Map, TokenUsage, without_dialect_fields};
 
@@ -50,18 +50,54 @@ pub(crate) fn update_usage(
     Ok(())
 }
 
+/// The counts with those of compactions of the conversation, which Anthropic charges, but has
+/// only in the list of its iterations.
+pub(crate) fn with_compactions(usage: &TokenUsage) -> TokenUsage {
+    let mut usage = usage.clone();
+    let compactions = compactions(usage.rest.get("iterations"));
+    usage.add(&compactions);
+    usage
+}
+
+/// What the compactions in a list of iterations used.
+pub(crate) fn compactions(iterations: Option<&Value>) -> TokenUsage {
+    let mut sum = TokenUsage::default();
+    let items = iterations.and_then(Value::as_array);
+    for item in items.into_iter().flatten() {
+        if item.get("type").and_then(Value::as_str) != Some("compaction") {
+            continue;
+        }
+        let count = |key: &str| item.get(key).and_then(as_whole_number).unwrap_or(0);
+        sum.add(&TokenUsage {
+            input_tokens: count("input_tokens"),
+            output_tokens: count("output_tokens"),
+            cache_read_input_tokens: count("cache_read_input_tokens"),
+            cache_creation_input_tokens: count("cache_creation_input_tokens"),
+            ..TokenUsage::default()
+        });
+    }
+    sum
+}
+
 pub(crate) fn write_usage(usage: &TokenUsage) -> Value {
+    let apart = compactions(usage.rest.get("iterations"));
     let mut map = Map::new();
-    map.insert("input_tokens".to_owned(), usage.input_tokens.into());
-    map.insert(
-        "cache_creation_input_tokens".to_owned(),
-        usage.cache_creation_input_tokens.into(),
-    );
-    map.insert(
-        "cache_read_input_tokens".to_owned(),
-        usage.cache_read_input_tokens.into(),
-    );
-    map.insert("output_tokens".to_owned(), usage.output_tokens.into());
+    for (name, count, apart) in [
+        ("input_tokens", usage.input_tokens, apart.input_tokens),
+        (
+            "cache_creation_input_tokens",
+            usage.cache_creation_input_tokens,
+            apart.cache_creation_input_tokens,
+        ),
+        (
+            "cache_read_input_tokens",
+            usage.cache_read_input_tokens,
+            apart.cache_read_input_tokens,
+        ),
+        ("output_tokens", usage.output_tokens, apart.output_tokens),
+    ] {
+        map.insert(name.to_owned(), count.saturating_sub(apart).into());
+    }
     if usage.thinking_tokens > 0 {
         map.insert(
             "output_tokens_details".to_owned(),

@@ -50,7 +50,7 @@ impl TokenUsage {
     }
 
     /// Adds the usage of another turn of the same run. Of the counts no codec
-    /// understands, numbers are added up and the rest is the later turn's.
+    /// understands, numbers are added up, lists grow and the rest is the later turn's.
     pub fn add(&mut self, other: &TokenUsage) {
         for (mine, theirs) in [
             (&mut self.input_tokens, other.input_tokens),
@@ -75,6 +75,7 @@ fn add_counts(mine: &mut Map, theirs: &Map) {
     for (key, value) in theirs {
         match (mine.get_mut(key), value) {
             (Some(Value::Object(a)), Value::Object(b)) => add_counts(a, b),
+            (Some(Value::Array(a)), Value::Array(b)) => a.extend(b.iter().cloned()),
             (Some(slot), value) => {
                 *slot = sum(slot, value).unwrap_or_else(|| value.clone());
             }
