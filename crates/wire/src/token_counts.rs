@@ -5,8 +5,10 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 
 use crate::ClientDialect;
+use crate::anthropic::usage::compactions;
 use crate::fields::as_whole_number;
 use crate::neutral::TokenUsage;
 use crate::openai::{all_output, first_count};
@@ -24,14 +26,18 @@ pub fn token_counts_key(client: ClientDialect) -> &'static str {
 pub fn read_token_counts(client: ClientDialect, usage: &[u8]) -> Option<TokenUsage> {
     let counts: UsageJson = serde_json::from_slice(usage).ok()?;
     Some(match client {
-        ClientDialect::Messages => TokenUsage {
-            input_tokens: counts.input_tokens.0,
-            output_tokens: counts.output_tokens.0,
-            cache_read_input_tokens: counts.cache_read_input_tokens.0,
-            cache_creation_input_tokens: counts.cache_creation_input_tokens.0,
-            thinking_tokens: counts.output_tokens_details.thinking_tokens.0,
-            ..TokenUsage::default()
-        },
+        ClientDialect::Messages => {
+            let mut usage = compactions(counts.iterations.as_ref());
+            usage.add(&TokenUsage {
+                input_tokens: counts.input_tokens.0,
+                output_tokens: counts.output_tokens.0,
+                cache_read_input_tokens: counts.cache_read_input_tokens.0,
+                cache_creation_input_tokens: counts.cache_creation_input_tokens.0,
+                thinking_tokens: counts.output_tokens_details.thinking_tokens.0,
+                ..TokenUsage::default()
+            });
+            usage
+        }
         ClientDialect::Chat => counts.openai_usage(
             counts.prompt_tokens.0,
             &counts.prompt_tokens_details,
@@ -84,12 +90,15 @@ impl UsageJson {
             self.cache_creation_input_tokens.0,
         ]);
         let thoughts = of_output.reasoning_tokens.0;
+        let cache = cached.saturating_add(written);
+        let total = self.total_tokens.0;
+        let (output_tokens, thinking_tokens) = all_output(input, output, thoughts, cache, total);
         TokenUsage {
             input_tokens: input.saturating_sub(cached).saturating_sub(written),
-            output_tokens: all_output(input, output, thoughts, self.total_tokens.0),
+            output_tokens,
             cache_read_input_tokens: cached,
             cache_creation_input_tokens: written,
-            thinking_tokens: thoughts,
+            thinking_tokens,
             ..TokenUsage::default()
         }
     }
@@ -109,6 +118,7 @@ struct UsageJson {
     cached_tokens: Count,
     num_cached_tokens: Count,
     prompt_cache_hit_tokens: Count,
+    iterations: Option<Value>,
     #[serde(rename = "promptTokenCount")]
     prompt_token_count: Count,
     #[serde(rename = "toolUsePromptTokenCount")]
@@ -348,6 +358,37 @@ mod tests {
     }
 
     #[test]
+    fn thoughts_that_only_the_total_contains_are_output() {
+        for (text, output, thoughts) in [
+            // Gemini by Google's endpoint for OpenAI's clients.
+            (
+                r#"{"prompt_tokens":98,"completion_tokens":17,"total_tokens":155}"#,
+                57,
+                40,
+            ),
+            (
+                r#"{"prompt_tokens":98,"completion_tokens":0,"total_tokens":155}"#,
+                57,
+                57,
+            ),
+            // A gateway that adds cached input to the total alone.
+            (
+                r#"{"prompt_tokens":98,"completion_tokens":17,"total_tokens":155,
+                    "prompt_tokens_details":{"cached_tokens":40}}"#,
+                17,
+                0,
+            ),
+            // Only a total, of which nothing is known.
+            (r#"{"total_tokens":155}"#, 0, 0),
+        ] {
+            let usage = read_token_counts(ClientDialect::Chat, text.as_bytes()).unwrap();
+            let counts = (usage.output_tokens, usage.thinking_tokens);
+            assert_eq!(counts, (output, thoughts), "{text}");
+            assert_eq!(by_reader(ClientDialect::Chat, text), usage, "{text}");
+        }
+    }
+
+    #[test]
     fn cached_input_is_found_where_each_vendor_counts_it() {
         for cached in [
             r#""prompt_tokens_details":{"cached_tokens":6}"#,
@@ -409,6 +450,28 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn compactions_count_although_anthropic_counts_them_apart() {
+        let text = r#"{"input_tokens":100,"cache_read_input_tokens":900,"output_tokens":10,
+            "iterations":[
+                {"type":"compaction","input_tokens":50,"cache_read_input_tokens":100,
+                    "cache_creation_input_tokens":7,"output_tokens":5},
+                {"type":"message","input_tokens":100,"cache_read_input_tokens":900,
+                    "output_tokens":10}]}"#;
+        let usage = read_token_counts(ClientDialect::Messages, text.as_bytes()).unwrap();
+        let expected = TokenUsage {
+            input_tokens: 150,
+            output_tokens: 15,
+            cache_read_input_tokens: 1_000,
+            cache_creation_input_tokens: 7,
+            ..TokenUsage::default()
+        };
+        assert_eq!(usage, expected);
+        let none = r#"{"input_tokens":1,"iterations":{"type":"compaction","input_tokens":5}}"#;
+        let usage = read_token_counts(ClientDialect::Messages, none.as_bytes()).unwrap();
+        assert_eq!(usage.input_tokens, 1);
     }
 
     #[test]

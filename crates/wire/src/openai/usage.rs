@@ -32,11 +32,13 @@ pub(crate) fn read_usage(
     let cached = first_count([cached].into_iter().chain(beside));
     let written = detail(&fields, names.input_details, "cache_write_tokens");
     let written = first_count([written, count(fields.peek(CACHE_WRITE_FIELD))]);
-    let thinking_tokens = detail(&fields, names.output_details, "reasoning_tokens");
+    let thoughts = detail(&fields, names.output_details, "reasoning_tokens");
+    let cache = cached.saturating_add(written);
+    let (output_tokens, thinking_tokens) = all_output(input, output, thoughts, cache, total);
     let rest = own_counts(fields, names);
     Ok(TokenUsage {
         input_tokens: input.saturating_sub(cached).saturating_sub(written),
-        output_tokens: all_output(input, output, thinking_tokens, total),
+        output_tokens,
         cache_read_input_tokens: cached,
         cache_creation_input_tokens: written,
         thinking_tokens,
@@ -60,15 +62,31 @@ pub(crate) fn first_count(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().find(|count| *count > 0).unwrap_or(0)
 }
 
-/// All output. With OpenAI thoughts are part of the output; xAI counts them apart from
-/// it, which the total shows, or without one that there are more thoughts than output.
-pub(crate) fn all_output(input: u64, output: u64, thoughts: u64, total: u64) -> u64 {
+/// All output, and the thoughts in it. With OpenAI thoughts are part of the output; xAI counts
+/// them apart from it, which the total shows, or without one that there are more thoughts than
+/// output. Google's servers show thoughts in the total only: without any other count, what is
+/// left of the total is thoughts.
+pub(crate) fn all_output(
+    input: u64,
+    output: u64,
+    thoughts: u64,
+    cache: u64,
+    total: u64,
+) -> (u64, u64) {
     let with_thoughts = output.saturating_add(thoughts);
+    let counted = input.saturating_add(with_thoughts);
     let apart = match total {
         0 => thoughts > output,
-        total => total == input.saturating_add(with_thoughts),
+        total => total == counted,
     };
-    if apart { with_thoughts } else { output }
+    if apart {
+        return (with_thoughts, thoughts);
+    }
+    // Gateways that add cached input to the total alone say how much it is.
+    if thoughts == 0 && cache == 0 && input > 0 && total > counted {
+        return (total.saturating_sub(input), total.saturating_sub(counted));
+    }
+    (output, thoughts)
 }
 
 /// Details that are counted above.
