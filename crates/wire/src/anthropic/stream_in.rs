@@ -6,14 +6,15 @@ use serde_json::Value;
 use super::block_in::read_block;
 use super::error::read_error_value;
 use super::response_in::original_name;
-use super::usage::{read_usage, update_usage};
+use super::usage::{read_usage, update_usage, with_compactions};
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::{JsonFields, parse};
 use crate::json_path::JsonPath;
 use crate::neutral::{
-    ApiError, Content, Delta, Map, ResponseDialectFields, StopReason, StreamEvent, TokenUsage,
+    ApiError, Block, Content, Delta, Map, ResponseDialectFields, StopReason, StreamEvent,
+    TokenUsage,
 };
 
 /// Reads the events of one Messages stream. Compatible servers number their blocks in
@@ -21,13 +22,15 @@ use crate::neutral::{
 #[derive(Debug)]
 pub(crate) struct MessagesReader {
     context: ReadContext,
+    /// As the server counts.
     usage: TokenUsage,
     started: bool,
     ended: bool,
     /// The upstream's number of the open block.
     open: Option<u64>,
-    /// Whether the open block is whole, so that text for it only describes it.
-    whole: bool,
+    growth: BlockGrowth,
+    /// The input that the open call began with, until there is more of it.
+    input: Option<Value>,
     blocks: usize,
 }
 
@@ -39,7 +42,8 @@ impl MessagesReader {
             started: false,
             ended: false,
             open: None,
-            whole: false,
+            growth: BlockGrowth::Any,
+            input: None,
             blocks: 0,
         }
     }
@@ -72,15 +76,10 @@ impl MessagesReader {
             "content_block_start" => self.block_start(&mut fields, out)?,
             "content_block_delta" => {
                 let delta = read_delta(fields.require("delta")?)?;
-                if self.open != Some(index(&mut fields)?) {
-                    if !is_negligible(&delta) {
-                        self.fail("a delta for a block that is not open", out);
-                    }
-                } else if !(self.whole && matches!(delta, Delta::Text(_))) {
-                    out.push(StreamEvent::BlockDelta {
-                        index: self.blocks.saturating_sub(1),
-                        delta,
-                    });
+                if self.open == Some(index(&mut fields)?) {
+                    self.block_delta(delta, out);
+                } else if !is_negligible(&delta) {
+                    self.fail("a delta for a block that is not open", out);
                 }
             }
             "content_block_stop" => {
@@ -119,21 +118,90 @@ impl MessagesReader {
         original_name(&mut block, &self.context);
         self.close(out);
         self.open = Some(index(fields)?);
-        self.whole = matches!(block.content, Content::Image(_) | Content::Document { .. });
-        out.push(StreamEvent::BlockStart {
-            index: self.blocks,
-            block,
-        });
-        self.blocks += 1;
+        self.growth = BlockGrowth::of(&block.content);
+        let first_delta = self.take_content(&mut block);
+        self.push_start(block, out);
+        if let Some(delta) = first_delta {
+            self.push_delta(delta, out);
+        }
         Ok(())
     }
 
+    /// What a block begins with: some servers, such as LiteLLM, put the first delta there. The
+    /// input of a call may be repeated by the deltas that follow.
+    fn take_content(&mut self, block: &mut Block) -> Option<Delta> {
+        match &mut block.content {
+            Content::Text(text) if !text.is_empty() => Some(Delta::Text(std::mem::take(text))),
+            Content::Thinking { thinking, .. } if !thinking.is_empty() => {
+                Some(Delta::Thinking(std::mem::take(thinking)))
+            }
+            Content::ToolUse { input, .. } | Content::ServerToolUse { input, .. }
+                if input.as_object().is_some_and(|input| !input.is_empty()) =>
+            {
+                self.input = Some(std::mem::replace(input, Value::Object(Map::new())));
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// More of the open block. Some servers, such as SGLang between two calls, name it for text
+    /// or thoughts that belong to no block.
+    fn block_delta(&mut self, delta: Delta, out: &mut Vec<StreamEvent>) {
+        let (growth, text, block) = match &delta {
+            Delta::Text(text) => (BlockGrowth::Text, text, Block::text("")),
+            Delta::Thinking(text) => (BlockGrowth::Thought, text, empty_thought()),
+            Delta::InputJson(json) if !json.is_empty() => {
+                self.input = None;
+                if matches!(self.growth, BlockGrowth::Text | BlockGrowth::Thought) {
+                    return self.fail("arguments for a block that is no call", out);
+                }
+                return self.push_delta(delta, out);
+            }
+            Delta::Signature(_)
+                if matches!(self.growth, BlockGrowth::Text | BlockGrowth::Input) =>
+            {
+                return;
+            }
+            _ => return self.push_delta(delta, out),
+        };
+        match self.growth {
+            // It only describes the block.
+            BlockGrowth::Whole if growth == BlockGrowth::Text => {}
+            BlockGrowth::Any => self.push_delta(delta, out),
+            own if own == growth => self.push_delta(delta, out),
+            _ if text.trim().is_empty() => {}
+            _ => {
+                let number = self.open;
+                self.close(out);
+                self.open = number;
+                self.growth = growth;
+                self.push_start(block, out);
+                self.push_delta(delta, out);
+            }
+        }
+    }
+
     fn close(&mut self, out: &mut Vec<StreamEvent>) {
+        if let Some(input) = self.input.take() {
+            self.push_delta(Delta::InputJson(input.to_string()), out);
+        }
         if self.open.take().is_some() {
             out.push(StreamEvent::BlockStop {
                 index: self.blocks.saturating_sub(1),
             });
         }
+    }
+
+    fn push_start(&mut self, block: Block, out: &mut Vec<StreamEvent>) {
+        let index = self.blocks;
+        out.push(StreamEvent::BlockStart { index, block });
+        self.blocks += 1;
+    }
+
+    fn push_delta(&self, delta: Delta, out: &mut Vec<StreamEvent>) {
+        let index = self.blocks.saturating_sub(1);
+        out.push(StreamEvent::BlockDelta { index, delta });
     }
 
     fn fail(&mut self, why: &str, out: &mut Vec<StreamEvent>) {
@@ -155,7 +223,7 @@ impl MessagesReader {
         Ok(StreamEvent::MessageStart {
             id: id.unwrap_or_else(|| self.context.id.clone()),
             model: model.unwrap_or_else(|| self.context.model.clone()),
-            usage: self.usage.clone(),
+            usage: with_compactions(&self.usage),
             rest: fields.rest(),
         })
     }
@@ -178,10 +246,41 @@ impl MessagesReader {
             stop_sequence: delta.opt_string("stop_sequence")?,
             stop_details: delta.take("stop_details"),
             container: delta.take("container"),
-            usage: self.usage.clone(),
+            usage: with_compactions(&self.usage),
             rest: own.write(Dialect::Messages),
         })
     }
+}
+
+/// What a block grows by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BlockGrowth {
+    Text,
+    Thought,
+    Input,
+    /// Nothing: it is whole from the start.
+    Whole,
+    /// Whatever its deltas are.
+    Any,
+}
+
+impl BlockGrowth {
+    fn of(content: &Content) -> Self {
+        match content {
+            Content::Text(_) => BlockGrowth::Text,
+            Content::Thinking { .. } => BlockGrowth::Thought,
+            Content::ToolUse { .. } | Content::ServerToolUse { .. } => BlockGrowth::Input,
+            Content::Image(_) | Content::Document { .. } => BlockGrowth::Whole,
+            _ => BlockGrowth::Any,
+        }
+    }
+}
+
+fn empty_thought() -> Block {
+    Block::new(Content::Thinking {
+        thinking: String::new(),
+        signature: String::new(),
+    })
 }
 
 fn index(fields: &mut JsonFields<'_>) -> Result<u64, WireError> {

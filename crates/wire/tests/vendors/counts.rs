@@ -118,3 +118,43 @@ fn a_later_count_of_anthropics_replaces_what_it_names_and_nothing_else() {
     assert_eq!(usage["input_tokens"], 90);
     assert_eq!(usage["cache_read_input_tokens"], 70);
 }
+
+#[test]
+fn compactions_are_used_tokens_that_a_messages_client_finds_where_anthropic_has_them() {
+    let iterations = json!([
+        {"type": "compaction", "input_tokens": 50, "output_tokens": 5},
+        {"type": "message", "input_tokens": 20, "output_tokens": 9},
+    ]);
+    let usage = json!({"input_tokens": 20, "output_tokens": 9, "iterations": iterations});
+    let answer = json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+        "content": [], "stop_reason": "end_turn", "usage": usage});
+    let start = json!({"type": "message_start",
+        "message": {"id": "msg_1", "usage": {"input_tokens": 70, "output_tokens": 1}}});
+    let delta =
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage});
+    let events = [start, delta, json!({"type": "message_stop"})];
+    let events = read(Dialect::Messages, &sse(&events));
+    let streamed = |client| {
+        let events = write_events(&events, client);
+        let usage = events.into_iter().rev().find_map(|event| {
+            let usage = event.get("usage").or(event.get("response")?.get("usage"));
+            usage.filter(|usage| !usage.is_null()).cloned()
+        });
+        usage.unwrap()
+    };
+    for usage in [
+        whole(Dialect::Messages, &answer, ClientDialect::Responses)["usage"].clone(),
+        streamed(ClientDialect::Responses),
+    ] {
+        assert_eq!(usage["input_tokens"], 70);
+        assert_eq!(usage["output_tokens"], 14);
+    }
+    for usage in [
+        whole(Dialect::Messages, &answer, ClientDialect::Messages)["usage"].clone(),
+        write_events(&events, ClientDialect::Messages)[1]["usage"].clone(),
+    ] {
+        assert_eq!(usage["input_tokens"], 20);
+        assert_eq!(usage["output_tokens"], 9);
+        assert_eq!(usage["iterations"], iterations);
+    }
+}

@@ -186,6 +186,10 @@ fn every_chat_servers_reason_has_its_word_in_every_dialect() {
         ("max_tokens", ["max_tokens", "length", "max_output_tokens"]),
         ("sensitive", ["refusal", "content_filter", "content_filter"]),
         ("SAFETY", ["refusal", "content_filter", "content_filter"]),
+        (
+            "content_filter: PROHIBITED_CONTENT",
+            ["refusal", "content_filter", "content_filter"],
+        ),
     ] {
         let answer = choice(Some(message.clone()), reason);
         assert_eq!(ends(Dialect::Chat, &answer), expected, "{reason}");
@@ -214,6 +218,29 @@ fn a_chat_server_that_gave_up_has_not_answered() {
         let mut chunk = answer;
         chunk["choices"][0]["delta"] = chunk["choices"][0]["message"].take();
         assert_eq!(broken(Dialect::Chat, &sse(&[chunk])), error);
+    }
+}
+
+#[test]
+fn unusable_output_of_gemini_is_the_same_error_by_its_chat_endpoint() {
+    for (reason, own) in [
+        (
+            "function_call_filter: MALFORMED_FUNCTION_CALL",
+            "MALFORMED_FUNCTION_CALL",
+        ),
+        (
+            "function_call_filter: UNEXPECTED_TOOL_CALL",
+            "UNEXPECTED_TOOL_CALL",
+        ),
+        ("malformed_function_call", "MALFORMED_FUNCTION_CALL"),
+    ] {
+        let message = json!({"role": "assistant", "extra_content": {"google": {}}});
+        let answer = choice(Some(message), reason);
+        let error = failed(Dialect::Chat, &answer);
+        assert_eq!(error, failed(Dialect::Gemini, &gemini(None, own)));
+        let mut chunk = answer;
+        chunk["choices"][0]["delta"] = chunk["choices"][0]["message"].take();
+        assert_eq!(broken(Dialect::Chat, &sse(&[chunk])), error, "{reason}");
     }
 }
 
@@ -261,6 +288,13 @@ fn an_error_in_the_place_of_an_answer_keeps_its_reason() {
     answer["error"] = Value::Null;
     answer["choices"][0]["error"] = json!({});
     assert_eq!(ends(Dialect::Chat, &answer)[0], "end_turn");
+    for empty in [json!({}), json!(""), json!(false)] {
+        answer["error"] = empty;
+        assert_eq!(
+            stream_ends(Dialect::Chat, &sse(&[answer.clone()]))[0],
+            "end_turn"
+        );
+    }
 }
 
 #[test]
@@ -560,6 +594,23 @@ fn items_without_deltas_are_read_from_their_ends_beside_others() {
     );
 }
 
+#[test]
+fn a_response_of_which_only_the_end_is_sent_is_read_whole() {
+    let output = json!([
+        {"type": "message", "id": "a", "role": "assistant",
+            "content": [{"type": "output_text", "text": "One"}]},
+        {"type": "function_call", "call_id": "c", "name": "f", "arguments": "{\"a\":1}"},
+    ]);
+    let end = json!({"id": "resp_1", "status": "completed", "output": output});
+    let events = [
+        json!({"type": "response.created", "response": {"id": "resp_1"}}),
+        json!({"type": "response.output_text.done", "text": "One"}),
+        json!({"type": "response.completed", "response": end}),
+    ];
+    let all = [("text", "One"), ("call", "f {\"a\":1}")];
+    assert_eq!(blocks(Dialect::Responses, &events), expected(&all));
+}
+
 fn messages_stream(events: &[Value]) -> Vec<Value> {
     let usage = json!({"input_tokens": 1, "output_tokens": 1});
     let start = json!({"type": "message_start", "message": {"id": "m1", "usage": usage}});
@@ -638,4 +689,59 @@ fn a_streamed_call_may_begin_without_its_input() {
             );
         }
     }
+}
+
+#[test]
+fn content_at_the_start_of_a_block_is_content_for_every_client() {
+    let input = json!({"a": 1});
+    let whole = json!({"type": "tool_use", "id": "t", "name": "f", "input": input});
+    let repeated = json!({"type": "input_json_delta", "partial_json": "{\"a\":1}"});
+    let mut events = vec![
+        block_start(0, json!({"type": "thinking", "thinking": "Hm"})),
+        block_delta(0, json!({"type": "thinking_delta", "thinking": "."})),
+        block_start(1, json!({"type": "text", "text": "H"})),
+        block_delta(1, json!({"type": "text_delta", "text": "i"})),
+        block_start(2, whole),
+    ];
+    let all = expected(&[("thinking", "Hm."), ("text", "Hi"), ("call", "f {\"a\":1}")]);
+    assert_eq!(blocks(Dialect::Messages, &messages_stream(&events)), all);
+    events.push(block_delta(2, repeated));
+    let events = messages_stream(&events);
+    assert_eq!(blocks(Dialect::Messages, &events), all);
+    let read = read(Dialect::Messages, &sse(&events));
+    let written = write_events(&read, ClientDialect::Responses);
+    let output = &written.last().unwrap()["response"]["output"];
+    assert_eq!(output[0]["summary"][0]["text"], "Hm.");
+    assert_eq!(output[1]["content"][0]["text"], "Hi");
+    assert_eq!(output[2]["arguments"], "{\"a\":1}");
+}
+
+#[test]
+fn a_delta_of_another_kind_than_its_block_is_a_block_of_its_own() {
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "f", "input": {}});
+    let input = json!({"type": "input_json_delta", "partial_json": "{\"a\":1}"});
+    let text = |text: &str| json!({"type": "text_delta", "text": text});
+    for (between, middle) in [("\n", None), ("Then:", Some(("text", "Then:")))] {
+        let events = messages_stream(&[
+            block_start(0, call("t1")),
+            block_delta(0, input.clone()),
+            block_delta(0, text(between)),
+            json!({"type": "content_block_stop", "index": 0}),
+            block_start(1, call("t2")),
+            block_delta(1, input.clone()),
+            json!({"type": "content_block_stop", "index": 1}),
+        ]);
+        let call = ("call", "f {\"a\":1}");
+        let all: Vec<_> = [Some(call), middle, Some(call)]
+            .into_iter()
+            .flatten()
+            .collect();
+        assert_eq!(blocks(Dialect::Messages, &events), expected(&all));
+    }
+    let arguments = messages_stream(&[
+        block_start(0, json!({"type": "text", "text": ""})),
+        block_delta(0, input),
+    ]);
+    let error = broken(Dialect::Messages, &sse(&arguments));
+    assert!(error.message.contains("no call"), "{error}");
 }
