@@ -46,6 +46,20 @@ fn an_upstreams_refusal_to_serve_keeps_its_kind_its_words_and_its_status() {
             "Overloaded",
         ),
         (
+            Dialect::Messages,
+            404,
+            r#"{"error":"No such model"}"#,
+            ErrorKind::NotFound,
+            "No such model",
+        ),
+        (
+            Dialect::Gemini,
+            400,
+            r#"{"error":"No such field"}"#,
+            ErrorKind::InvalidRequest,
+            "No such field",
+        ),
+        (
             Dialect::Converse,
             400,
             r#"{"__type":"com.amazon.coral#ThrottlingException","message":"Too many"}"#,

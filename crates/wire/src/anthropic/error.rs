@@ -28,7 +28,8 @@ pub(crate) fn read_error_value(status: Option<u16>, envelope: Value) -> ApiError
         .and_then(Value::as_str)
         .unwrap_or_default();
     let kind = kind_of(word).unwrap_or_else(|| ErrorKind::from_status(status.unwrap_or(500)));
-    let message = error.get("message").and_then(Value::as_str);
+    // Some servers send nothing but a text.
+    let message = error.get("message").unwrap_or(error).as_str();
     let details = error.get("details").filter(|details| details.is_object());
     ApiError {
         status: status.unwrap_or(kind.status()),

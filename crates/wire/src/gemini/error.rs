@@ -34,7 +34,8 @@ pub(super) fn read_error_value(status: Option<u16>, error: &Value) -> ApiError {
     let kind = word
         .and_then(kind_of)
         .unwrap_or_else(|| ErrorKind::from_status(status.unwrap_or(500)));
-    let message = error.get("message").and_then(Value::as_str);
+    // Some servers send nothing but a text.
+    let message = error.get("message").unwrap_or(error).as_str();
     ApiError {
         status: status.unwrap_or(kind.status()),
         code: word.map(str::to_owned),
