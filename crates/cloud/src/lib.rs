@@ -35,7 +35,7 @@ mod variables;
 
 #[cfg(feature = "aws")]
 pub use crate::aws::{AwsChain, AwsChainOptions, BaseCredentials};
-pub use crate::azure::{AzureTokenOptions, AzureTokens};
+pub use crate::azure::{AzureCloud, AzureTokenOptions, AzureTokens};
 pub use crate::cache::CredentialCache;
 pub use crate::clock::CloudClock;
 pub use crate::error::{CloudError, SourceReport};

@@ -6,14 +6,12 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::{AzureContext, AzureTokenOptions, RESOURCE};
+use super::{AzureContext, AzureTokenOptions};
 use crate::error::{CloudError, SourceReport};
 use crate::secret::{CloudToken, ReadSecret, read_secret_file};
 use crate::source::Issued;
 use crate::transport::{checked_url, form_request};
 use crate::variables::Variables;
-
-const DEFAULT_AUTHORITY: &str = "https://login.microsoftonline.com";
 
 /// An application that proves who it is.
 pub(super) struct Application {
@@ -77,14 +75,14 @@ impl Application {
     ) -> Result<Issued<CloudToken>, CloudError> {
         let source = self.proof.source();
         let authority = azure.variables.get("AZURE_AUTHORITY_HOST");
-        let authority = authority.as_deref().unwrap_or(DEFAULT_AUTHORITY);
+        let authority = authority.as_deref().unwrap_or(azure.cloud.authority());
         let mut url = checked_url(source, authority)?;
         if let Ok(mut path) = url.path_segments_mut() {
             path.pop_if_empty()
                 .extend([self.tenant_id.as_str(), "oauth2", "v2.0", "token"]);
         }
         let proof = self.proof.read()?;
-        let scope = format!("{RESOURCE}/.default");
+        let scope = format!("{}/.default", azure.cloud.resource());
         let mut fields = vec![
             ("grant_type", "client_credentials"),
             ("client_id", self.client_id.as_str()),

@@ -7,7 +7,7 @@ use http::HeaderValue;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{AzureContext, RESOURCE};
+use super::AzureContext;
 use crate::error::CloudError;
 use crate::secret::CloudToken;
 use crate::source::Issued;
@@ -49,7 +49,7 @@ pub(super) async fn token(
     let mut url = checked_url(SOURCE, &endpoint)?;
     url.query_pairs_mut()
         .append_pair("api-version", version)
-        .append_pair("resource", RESOURCE);
+        .append_pair("resource", azure.cloud.resource());
     if let Some(client_id) = client_id {
         url.query_pairs_mut().append_pair("client_id", client_id);
     }

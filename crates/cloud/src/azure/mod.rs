@@ -6,20 +6,19 @@
 
 mod application;
 mod managed_identity;
+mod national_cloud;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use self::national_cloud::AzureCloud;
 use crate::clock::CloudClock;
 use crate::error::{CloudError, SourceReport};
 use crate::secret::{CloudToken, ReadSecret};
 use crate::source::{CredentialSource, FetchFuture, Issued};
 use crate::transport::{CloudTransport, Sender};
 use crate::variables::Variables;
-
-/// What the tokens are for: Azure's models.
-pub(crate) const RESOURCE: &str = "https://cognitiveservices.azure.com";
 
 /// What is configured about Azure's access tokens; the rest is taken from the standard
 /// variables.
@@ -33,6 +32,8 @@ pub struct AzureTokenOptions {
     pub client_secret: Option<ReadSecret>,
     /// A file with another issuer's token.
     pub federated_token_file: Option<PathBuf>,
+    /// The cloud whose models the tokens are for.
+    pub cloud: AzureCloud,
 }
 
 /// Azure's access tokens.
@@ -45,6 +46,7 @@ pub struct AzureTokens {
 
 /// What all sources of Azure's tokens need.
 pub(crate) struct AzureContext {
+    pub(crate) cloud: AzureCloud,
     pub(crate) variables: Variables,
     pub(crate) sender: Sender,
     pub(crate) clock: CloudClock,
@@ -59,12 +61,13 @@ impl AzureTokens {
         clock: CloudClock,
     ) -> Self {
         AzureTokens {
-            options,
             azure: AzureContext {
+                cloud: options.cloud,
                 variables,
                 sender: Sender::new(transport),
                 clock,
             },
+            options,
             has_identity: AtomicBool::new(false),
         }
     }

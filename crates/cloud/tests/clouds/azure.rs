@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use prowess_cloud::{
-    AzureTokenOptions, AzureTokens, CloudError, CloudToken, CredentialSource, Issued, Variables,
+    AzureCloud, AzureTokenOptions, AzureTokens, CloudError, CloudToken, CredentialSource, Issued,
+    Variables,
 };
 use serde_json::json;
 
@@ -41,6 +42,56 @@ async fn an_application_proves_itself_with_its_secret() {
     assert_eq!(fields.get("grant_type").unwrap(), "client_credentials");
     let scope = "https://cognitiveservices.azure.com/.default";
     assert_eq!(fields.get("scope").unwrap(), scope);
+}
+
+#[tokio::test(start_paused = true)]
+async fn models_of_a_national_cloud_get_tokens_of_that_cloud() {
+    let env = || {
+        variables([
+            ("AZURE_TENANT_ID", "t1"),
+            ("AZURE_CLIENT_ID", "c1"),
+            ("AZURE_CLIENT_SECRET", "s1"),
+        ])
+    };
+    for (host, authority, scope) in [
+        (
+            "acme.openai.azure.us",
+            "login.microsoftonline.us",
+            "https://cognitiveservices.azure.us/.default",
+        ),
+        (
+            "acme.openai.azure.cn",
+            "login.partner.microsoftonline.cn",
+            "https://cognitiveservices.azure.cn/.default",
+        ),
+        (
+            "proxy.example",
+            "login.microsoftonline.com",
+            "https://cognitiveservices.azure.com/.default",
+        ),
+    ] {
+        let service = entra();
+        let options = AzureTokenOptions {
+            cloud: AzureCloud::of_host(host),
+            ..AzureTokenOptions::default()
+        };
+        fetch(options, env(), &service).await.unwrap();
+        let request = service.requests().pop().unwrap();
+        assert_eq!(request.uri().host(), Some(authority));
+        assert_eq!(fields(&request).get("scope").unwrap(), scope);
+    }
+
+    let service = StandIn::new(|_| {
+        let token = json!({"access_token": "identity", "expires_on": "1794711040"});
+        json(200, token)
+    });
+    let options = AzureTokenOptions {
+        cloud: AzureCloud::UsGovernment,
+        ..AzureTokenOptions::default()
+    };
+    fetch(options, variables([]), &service).await.unwrap();
+    let resource = "resource=https%3A%2F%2Fcognitiveservices.azure.us";
+    assert!(service.lines().iter().all(|line| line.contains(resource)));
 }
 
 #[tokio::test(start_paused = true)]

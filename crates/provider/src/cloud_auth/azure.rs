@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use prowess_cloud::{
-    AzureTokenOptions, AzureTokens, CloudClock, CredentialCache, CredentialSource,
+    AzureCloud, AzureTokenOptions, AzureTokens, CloudClock, CredentialCache, CredentialSource,
 };
 
 use super::error::key_error;
@@ -28,6 +28,8 @@ pub(crate) struct AzureAuthOptions<'a> {
     pub(crate) client_secret: Option<&'a KeySource>,
     /// A file with a token of another issuer that the application trusts.
     pub(crate) federated_token_file: Option<&'a Path>,
+    /// The host that gets the tokens; it says which of Azure's clouds they are for.
+    pub(crate) host: &'a str,
 }
 
 /// A provider's Azure access tokens.
@@ -63,6 +65,7 @@ impl AzureAuth {
             client_id: options.client_id.map(str::to_owned),
             client_secret: secret,
             federated_token_file: options.federated_token_file.map(Path::to_owned),
+            cloud: AzureCloud::of_host(options.host),
         };
         let source_name = AzureTokens::source_name(&given, &env.variables());
         let source = AzureTokens::new(

@@ -13,8 +13,8 @@ use url::Url;
 use crate::cloud_auth::{AzureAuth, AzureAuthOptions, azure_is_visible};
 use crate::config::{KindOptions, ProviderConfigError};
 use crate::descriptor::{
-    BaseUrl, ConfigPaths, KindBackend, KindDescriptor, LitellmNames, OptionError, OptionsType,
-    UpstreamSettings, WrittenOptions,
+    BaseUrl, ConfigPaths, KindBackend, KindDescriptor, LitellmModel, LitellmNames, OptionError,
+    OptionsType, UpstreamSettings, WrittenOptions,
 };
 use crate::http::headers;
 use crate::key::{KeyError, KeySource, SecretText};
@@ -44,8 +44,10 @@ pub(super) static KIND: KindDescriptor = KindDescriptor {
             ("client_id", &["client_id"]),
             ("client_secret", &["client_secret"]),
         ],
+        read_model: Some(read_litellm_model),
         ..LitellmNames::with_prefixes(&["azure"])
     },
+    complete_base_url: Some(complete),
     variable_options: &[("api_version", "AZURE_API_VERSION")],
     example: "base_url = \"https://acme.openai.azure.com\"\napi_key = \"env:AZURE_API_KEY\"\n",
     example_models: &["my-deployment"],
@@ -97,6 +99,31 @@ impl WrittenOptions for AzureOptions {
     }
 }
 
+/// Words before a deployment's name in LiteLLM, which say what sort of model it is.
+const LITELLM_SERIES: [&str; 3] = ["o_series/", "gpt5_series/", "responses/"];
+
+fn read_litellm_model(_: &str, model: &str) -> LitellmModel {
+    let mut series = LITELLM_SERIES.iter();
+    let deployment = series.find_map(|series| model.strip_prefix(series));
+    LitellmModel {
+        model: deployment.unwrap_or(model).to_owned(),
+        settings: Vec::new(),
+    }
+}
+
+/// Azure's portal shows addresses with the path of an operation; only what is before it is the
+/// same for all of them.
+fn complete(written: &str) -> String {
+    let host = written.find("://").map_or(0, |scheme| scheme + 3);
+    let paths = ["/openai/deployments/", "/openai/v1", "/openai/responses"];
+    let ends = paths.iter().filter_map(|path| {
+        let rest = written.get(host..)?;
+        Some(host + rest.find(path)?)
+    });
+    let base = ends.min().and_then(|end| written.get(..end));
+    base.unwrap_or(written).to_owned()
+}
+
 /// The hosts of Azure's clouds, to which tokens may be sent that no option names.
 const AZURE_DOMAINS: [&str; 3] = [".azure.com", ".azure.us", ".azure.cn"];
 
@@ -115,14 +142,19 @@ fn build(settings: &UpstreamSettings<'_>) -> Result<Box<dyn Upstream>, ProviderC
             client_id: options.client_id.as_deref(),
             client_secret: options.client_secret.as_ref(),
             federated_token_file: options.federated_token_file.as_deref(),
+            host,
         };
         Some(AzureAuth::build(given, settings.env)?)
     } else {
         None
     };
+    let version = options.api_version.as_deref();
     Ok(Box::new(Azure {
+        api_version: version
+            .filter(|version| !NEWER_VERSIONS.contains(version))
+            .map(str::to_owned),
+        preview: version == Some(PREVIEW_VERSION),
         base,
-        api_version: options.api_version.clone(),
         bearer: options.bearer || tokens.is_some(),
         tokens,
     }))
@@ -133,12 +165,18 @@ struct Azure {
     base: Url,
     /// The version of the classic paths; `None` for the paths under `/openai/v1`.
     api_version: Option<String>,
+    /// Whether the paths under `/openai/v1` are asked for what is not generally available.
+    preview: bool,
     /// Whether the key is an Entra ID token.
     bearer: bool,
     /// Where such tokens come from when no key is configured.
     tokens: Option<AzureAuth>,
 }
 
+/// The `api-version` of the newer paths that has more than they have without one.
+const PREVIEW_VERSION: &str = "preview";
+/// What people write as `api_version` for the newer paths.
+const NEWER_VERSIONS: [&str; 3] = ["v1", "latest", PREVIEW_VERSION];
 /// The first version of the classic paths with `/responses`.
 const FIRST_WITH_RESPONSES: &str = "2025-03-01";
 
@@ -150,10 +188,13 @@ impl Azure {
     }
 
     fn v1_url(&self, operation: &[&str]) -> Url {
-        append_segments(
-            &self.base,
-            ["openai", "v1"].iter().chain(operation).copied(),
-        )
+        let path = ["openai", "v1"].iter().chain(operation).copied();
+        let mut url = append_segments(&self.base, path);
+        if self.preview {
+            let version = PREVIEW_VERSION;
+            url.query_pairs_mut().append_pair("api-version", version);
+        }
+        url
     }
 
     fn classic_url(&self, path: &[&str], version: &str) -> Url {
