@@ -106,10 +106,7 @@ fn build(settings: &UpstreamSettings<'_>) -> Result<Box<dyn Upstream>, ProviderC
     let variables = ["VERTEXAI_LOCATION", "GOOGLE_CLOUD_LOCATION"];
     let location = settings.option_or_variable(&options.location, &variables);
     let location = location.unwrap_or_else(|| "global".to_owned());
-    let host = match location.as_str() {
-        "global" => "https://aiplatform.googleapis.com".to_owned(),
-        region => format!("https://{region}-aiplatform.googleapis.com"),
-    };
+    let host = host(&location);
     let given = GoogleAuthOptions {
         provider: settings.provider,
         credentials: options.credentials.as_deref(),
@@ -125,6 +122,15 @@ fn build(settings: &UpstreamSettings<'_>) -> Result<Box<dyn Upstream>, ProviderC
             .unwrap_or_else(|| AnthropicHost::Vertex.classic_version().to_owned()),
         tokens: GoogleAuth::build(given, settings.env)?,
     }))
+}
+
+/// The address of a location: of all regions, of those of a continent, or of one.
+fn host(location: &str) -> String {
+    match location {
+        "global" => "https://aiplatform.googleapis.com".to_owned(),
+        "us" | "eu" => format!("https://aiplatform.{location}.rep.googleapis.com"),
+        region => format!("https://{region}-aiplatform.googleapis.com"),
+    }
 }
 
 #[derive(Debug)]
@@ -245,6 +251,26 @@ impl Upstream for Vertex {
         match job.dialect {
             Dialect::Messages => Ok(self.anthropic_request(job)),
             _ => Ok(self.google_request(job)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_sort_of_location_has_its_own_form_of_address() {
+        for (location, address) in [
+            ("global", "https://aiplatform.googleapis.com"),
+            ("us", "https://aiplatform.us.rep.googleapis.com"),
+            ("eu", "https://aiplatform.eu.rep.googleapis.com"),
+            (
+                "europe-west1",
+                "https://europe-west1-aiplatform.googleapis.com",
+            ),
+        ] {
+            assert_eq!(host(location), address, "{location}");
         }
     }
 }
