@@ -41,11 +41,9 @@ impl<'a> UpstreamSettings<'a> {
             BaseUrl::Variables { names, default } => (names, default),
             BaseUrl::FromOptions(_) | BaseUrl::Required | BaseUrl::None => (&[], None),
         };
-        let complete = |written: String| self.kind.complete_base_url(&written);
-        let address = match self.base_url {
-            Some(address) => Some(address.to_owned()),
-            None => self.env.first(names).map(complete),
-        };
+        let written = self.base_url.map(str::to_owned);
+        let written = written.or_else(|| self.env.first(names));
+        let address = written.map(|written| self.kind.complete_base_url(&written));
         match address.or_else(|| default.map(str::to_owned)) {
             Some(address) => self.parse_base_url(&address),
             None => {

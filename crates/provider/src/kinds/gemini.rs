@@ -27,6 +27,7 @@ pub(super) static KIND: KindDescriptor = KindDescriptor {
     telemetry_name: "gcp.gemini",
     model_prefixes: &["gemini-"],
     litellm: LitellmNames::with_prefixes(&["gemini"]),
+    complete_base_url: Some(complete),
     example: "api_key = \"env:GEMINI_API_KEY\"\n",
     example_models: &["gemini-3-pro"],
     ..KindDescriptor::new(
@@ -65,6 +66,14 @@ impl WrittenOptions for GeminiOptions {
     fn check(self, _: &ConfigPaths<'_>) -> Result<Self, OptionError> {
         Ok(self)
     }
+}
+
+/// Other providers' addresses contain the version, so people write it here too.
+fn complete(written: &str) -> String {
+    let base = written.trim_end_matches('/');
+    let mut versions = ["/v1", "/v1alpha", "/v1beta"].iter();
+    let host = versions.find_map(|version| base.strip_suffix(version));
+    host.unwrap_or(written).to_owned()
 }
 
 fn build(settings: &UpstreamSettings<'_>) -> Result<Box<dyn Upstream>, ProviderConfigError> {

@@ -20,13 +20,25 @@ pub(super) static KIND: KindDescriptor = KindDescriptor {
     )
 };
 
-/// Ollama's own variable may lack the scheme, and never has the path of this API.
+/// Ollama's own variable may lack the scheme and the port, and never has the path of this API.
 fn complete(written: &str) -> String {
     let host = written.trim_end_matches('/');
     let host = host.strip_suffix("/v1").unwrap_or(host);
     if host.contains("://") {
         format!("{host}/v1")
-    } else {
+    } else if has_port(host) {
         format!("http://{host}/v1")
+    } else {
+        format!("http://{host}:{PORT}/v1")
     }
+}
+
+/// The port that Ollama has unless it is told otherwise.
+const PORT: u16 = 11434;
+
+fn has_port(host: &str) -> bool {
+    host.rsplit_once(':').is_some_and(|(name, port)| {
+        let is_ipv6 = name.contains(':') && !name.ends_with(']');
+        port.parse::<u16>().is_ok() && !is_ipv6
+    })
 }

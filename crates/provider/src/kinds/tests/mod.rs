@@ -5,11 +5,13 @@ mod page;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use http::HeaderMap;
 use toml::{Table, Value};
 
 use super::*;
-use crate::config::{ProviderConfig, ProviderKind};
+use crate::config::{AzureOptions, ProviderConfig, ProviderKind};
 use crate::env::Env;
+use crate::http::Destination;
 use crate::upstream::{Upstream, build_upstream};
 
 /// The configuration of a kind's example.
@@ -70,6 +72,101 @@ fn no_two_kinds_share_a_name() {
     unique("LiteLLM's prefixes", prefixes.copied().collect());
     let prefixes = all().iter().flat_map(|kind| kind.model_prefixes);
     unique("prefixes of models", prefixes.copied().collect());
+}
+
+#[test]
+fn addresses_are_completed_as_people_write_them() {
+    for (kind, written, completed) in [
+        ("ollama", "localhost:11434", "http://localhost:11434/v1"),
+        ("ollama", "http://gpu:11434/v1/", "http://gpu:11434/v1"),
+        ("ollama", "0.0.0.0", "http://0.0.0.0:11434/v1"),
+        ("ollama", "[::1]", "http://[::1]:11434/v1"),
+        (
+            "ollama",
+            "https://ollama.example",
+            "https://ollama.example/v1",
+        ),
+        (
+            "gemini",
+            "https://proxy.example/gemini/v1beta/",
+            "https://proxy.example/gemini",
+        ),
+        (
+            "gemini",
+            "https://proxy.example/gemini/",
+            "https://proxy.example/gemini/",
+        ),
+        (
+            "azure",
+            "https://acme.openai.azure.com/openai/deployments/gpt/chat/completions?api-version=1",
+            "https://acme.openai.azure.com",
+        ),
+        (
+            "azure",
+            "https://acme.openai.azure.com/openai/v1/",
+            "https://acme.openai.azure.com",
+        ),
+        (
+            "azure",
+            "https://openai/gateway/",
+            "https://openai/gateway/",
+        ),
+        (
+            "azure_ai",
+            "https://acme.services.ai.azure.com/",
+            "https://acme.services.ai.azure.com/openai/v1",
+        ),
+        (
+            "azure_ai",
+            "https://acme.services.ai.azure.com/models",
+            "https://acme.services.ai.azure.com/openai/v1",
+        ),
+        (
+            "azure_ai",
+            "https://acme.services.ai.azure.com/openai/v1",
+            "https://acme.services.ai.azure.com/openai/v1",
+        ),
+    ] {
+        let kind = find(kind).unwrap();
+        assert_eq!(kind.complete_base_url(written), completed, "{written}");
+        assert_eq!(kind.complete_base_url(completed), completed);
+    }
+}
+
+#[test]
+fn a_configured_address_is_completed_like_one_of_a_variable() {
+    let kind = ProviderKind::from_name("ollama").unwrap();
+    let config = ProviderConfig::new("local", kind).with_base_url("http://gpu:11434");
+    let upstream = build_upstream(&config, &Env::from_pairs([])).unwrap();
+    assert_eq!(upstream.unwrap().base().as_str(), "http://gpu:11434/v1");
+}
+
+#[test]
+fn newer_paths_of_azure_can_be_named_by_a_version() {
+    let url = |version: &str| {
+        let options = AzureOptions {
+            api_version: Some(version.to_owned()),
+            ..AzureOptions::default()
+        };
+        let config = ProviderConfig::new("az", options).with_base_url("https://acme.example");
+        let config = config.with_api_key("key-0123456789");
+        let upstream = build_upstream(&config, &Env::from_pairs([])).unwrap();
+        let listed = upstream.unwrap().list_request(HeaderMap::new(), None);
+        match listed.unwrap().unwrap().destination {
+            Destination::Url(url) => url.to_string(),
+            other => format!("{other:?}"),
+        }
+    };
+    assert_eq!(url("v1"), "https://acme.example/openai/v1/models");
+    assert_eq!(url("latest"), "https://acme.example/openai/v1/models");
+    assert_eq!(
+        url("preview"),
+        "https://acme.example/openai/v1/models?api-version=preview"
+    );
+    assert_eq!(
+        url("2024-10-21"),
+        "https://acme.example/openai/models?api-version=2024-10-21"
+    );
 }
 
 #[test]
