@@ -42,6 +42,119 @@ fn a_litellm_configuration_becomes_one_that_is_accepted_and_nothing_is_lost_sile
     assert!(checked.status.success(), "{}", stderr(&checked));
 }
 
+const IN_MANY_PLACES: &str = r#"
+model_list:
+  - model_name: gpt
+    litellm_params:
+      model: azure/o_series/o3-eu
+      api_base: os.environ/ACME_BASE
+      api_key: os.environ/ACME_KEY
+      api_version: os.environ/ACME_VERSION
+      num_retries: 1
+    rpm: 10
+    model_info: {tpm: 5000, base_model: azure/gpt-4o}
+  - model_name: claude
+    litellm_params:
+      model: bedrock/us-east-1/anthropic.claude-x
+      aws_region_name: os.environ/ACME_REGION
+  - model_name: embed
+    litellm_params: {model: text-embedding-3-small}
+  - model_name: answer
+    litellm_params: {model: openai/responses/gpt-5.1}
+  - model_name: kimi
+    litellm_params: {model: moonshot/kimi-k2}
+  - model_name: "a*b"
+    litellm_params: {model: openai/x}
+  - model_name: "*"
+    litellm_params: {model: "*"}
+"#;
+
+#[test]
+fn settings_of_litellm_are_imported_from_variables_and_from_wherever_it_reads_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.yaml");
+    std::fs::write(&file, IN_MANY_PLACES).unwrap();
+    let imported = stdout(&prowess(&["config", "import", file.to_str().unwrap()]));
+    insta::assert_snapshot!(imported, @r#"
+    # Imported from a LiteLLM configuration.
+    #
+    # Not imported:
+    # model_list[5]: a * is only allowed at the end of a name
+    # model_list[6]: PROVIDER/MODEL needs no entry where the usual key variable of the provider is set
+
+    [providers.azure]
+    kind = "azure"
+    base_url = "env:ACME_BASE"
+    api_key = "env:ACME_KEY"
+    api_version = "env:ACME_VERSION"
+    attempts = 2
+
+    [providers.bedrock]
+    kind = "bedrock"
+    region = "env:ACME_REGION"
+
+    [providers.moonshot]
+    kind = "openai"
+    base_url = "https://api.moonshot.ai/v1"
+    api_key = "env:MOONSHOT_API_KEY"
+
+    [[models]]
+    name = "gpt"
+    provider = "azure"
+    model = "o3-eu"
+    requests_per_minute = 10
+    tokens_per_minute = 5000
+    input_price = 2.5
+    output_price = 10.0
+    cache_read_price = 1.25
+
+    [[models]]
+    name = "claude"
+    provider = "bedrock"
+    model = "anthropic.claude-x"
+
+    [[models]]
+    name = "embed"
+    provider = "openai"
+    model = "text-embedding-3-small"
+
+    [[models]]
+    name = "answer"
+    provider = "openai"
+    model = "gpt-5.1"
+
+    [[models]]
+    name = "kimi"
+    provider = "moonshot"
+    model = "kimi-k2"
+    "#);
+
+    let file = folder.path().join("prowess.toml");
+    std::fs::write(&file, imported).unwrap();
+    let check = |base: &str| {
+        Command::new(env!("CARGO_BIN_EXE_prowess"))
+            .args(["config", "check", file.to_str().unwrap()])
+            .env_clear()
+            .env("HOME", "/nonexistent")
+            .env("ACME_BASE", base)
+            .env("ACME_VERSION", "2025-03-01-preview")
+            .env("ACME_REGION", "eu-west-1")
+            .output()
+            .unwrap()
+    };
+    let checked = check("https://acme.openai.azure.com");
+    assert!(checked.status.success(), "{}", stderr(&checked));
+    let unset = stderr(&check(""));
+    let reason = "base_url: the environment has no variable `ACME_BASE`, or it is not text";
+    assert!(unset.contains(reason), "{unset}");
+    let secret = stderr(&check("sk-secret"));
+    let reason = "base_url: `env:ACME_BASE` must begin with http:// or https://";
+    assert!(
+        secret.contains(reason) && !secret.contains("sk-secret"),
+        "{secret}"
+    );
+}
+
 #[test]
 fn two_entries_of_a_pattern_become_two_deployments() {
     let folder = tempfile::tempdir().unwrap();

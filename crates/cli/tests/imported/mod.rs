@@ -57,6 +57,8 @@ async fn start(name: &str, folder: &Path) -> (MockUpstream, TestServer, String) 
     ] {
         command.env(variable, format!("the-value-of-{variable}"));
     }
+    command.env("AZURE_EU_BASE", format!("{}/azure/", upstream.url()));
+    command.env("AZURE_EU_VERSION", "2024-10-21");
     let imported = imported.replace(upstream.url(), "UPSTREAM");
     (upstream, serve(command), imported)
 }

@@ -36,6 +36,14 @@ pub(super) static KIND: KindDescriptor = KindDescriptor {
     authentication: "AWS signature; `Authorization: Bearer` for a bearer token",
     telemetry_name: "aws.bedrock",
     litellm: LitellmNames {
+        bare_models: &[
+            "anthropic.claude-",
+            "us.anthropic.claude-",
+            "eu.anthropic.claude-",
+            "apac.anthropic.claude-",
+            "amazon.nova-",
+            "amazon.titan-",
+        ],
         settings: &[
             ("base_url", &["aws_bedrock_runtime_endpoint"]),
             ("region", &["aws_region_name"]),

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use crate::config::{KindOptions, ProviderConfigError};
 use crate::descriptor::{
-    BaseUrl, ConfigPaths, KindBackend, KindDescriptor, LitellmNames, OptionError, OptionsType,
-    UpstreamSettings, WrittenOptions,
+    BaseUrl, ConfigPaths, KindBackend, KindDescriptor, LitellmModel, LitellmNames, OptionError,
+    OptionsType, UpstreamSettings, WrittenOptions,
 };
 use crate::upstream::{OPENAI_HOST, OpenAi, Upstream};
 
@@ -18,7 +18,22 @@ pub(super) static KIND: KindDescriptor = KindDescriptor {
     base_url: BaseUrl::Fixed("https://api.openai.com/v1"),
     model_prefixes: &["gpt-", "chatgpt-", "codex-", "o1", "o3", "o4-"],
     litellm: LitellmNames {
-        bare_models: &["gpt-", "chatgpt-", "o1", "o3", "o4"],
+        bare_models: &[
+            "gpt-",
+            "chatgpt-",
+            "codex-",
+            "o1",
+            "o3",
+            "o4",
+            "ft:gpt-",
+            "text-embedding-3-",
+            "text-embedding-ada-",
+            "omni-moderation-",
+            "dall-e-",
+            "whisper-",
+            "tts-",
+        ],
+        read_model: Some(read_litellm_model),
         ..LitellmNames::with_prefixes(&["openai"])
     },
     example: "api_key = \"env:OPENAI_API_KEY\"\n",
@@ -50,6 +65,14 @@ impl WrittenOptions for OpenAiOptions {
 
     fn check(self, _: &ConfigPaths<'_>) -> Result<Self, OptionError> {
         Ok(self)
+    }
+}
+
+/// `openai/responses/…` asks for the Responses API, which is chosen by model and client here.
+fn read_litellm_model(_: &str, model: &str) -> LitellmModel {
+    LitellmModel {
+        model: model.strip_prefix("responses/").unwrap_or(model).to_owned(),
+        settings: Vec::new(),
     }
 }
 

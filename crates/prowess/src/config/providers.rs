@@ -188,17 +188,21 @@ impl ProviderKeys {
         let headers = headers.collect::<Result<_, ConfigError>>()?;
         let api_key = self.api_key;
         let api_key = api_key.map(|key| paths::expand_key(setting("api_key"), &key));
+        let base_url = self.base_url;
+        let base_url = base_url.map(|written| address(kind, setting("base_url"), written));
+        let mut options = self.options;
+        fill_in_variables(kind, &mut options, &setting)?;
         let paths = ConfigPaths {
             folder,
             expand: &|path| prowess_source::home::expand(path).map_err(|error| error.to_string()),
         };
-        let kind = ProviderKind::read(kind, self.options, &paths);
+        let kind = ProviderKind::read(kind, options, &paths);
         let kind = kind.map_err(|error| match error.option.as_str() {
             "" => ConfigError::invalid(format!("providers.{name}"), error.reason),
             option => ConfigError::invalid(setting(option), error.reason),
         })?;
         Ok(ProviderConfig {
-            base_url: self.base_url,
+            base_url: base_url.transpose()?,
             api_key: api_key.transpose()?,
             allow_client_key: self.allow_client_key,
             headers,
@@ -219,6 +223,57 @@ impl ProviderKeys {
             pause: self.breaker_pause.get(),
         };
         policies
+    }
+}
+
+/// The address of a provider: as written, or from a variable.
+fn address(kind: &KindDescriptor, setting: String, written: String) -> Result<String, ConfigError> {
+    let Some(value) = variable(&setting, &written)? else {
+        return Ok(written);
+    };
+    let address = kind.complete_base_url(&value);
+    if address.starts_with("https://") || address.starts_with("http://") {
+        return Ok(address);
+    }
+    // The wrong variable may contain a key, so its value is not shown.
+    let reason = format!("`{written}` must begin with http:// or https://");
+    Err(ConfigError::invalid(setting, reason))
+}
+
+/// Replaces options that are `env:NAME`. A key is looked up when it is used instead.
+fn fill_in_variables(
+    kind: &KindDescriptor,
+    options: &mut toml::Table,
+    setting: &dyn Fn(&str) -> String,
+) -> Result<(), ConfigError> {
+    let names = kind.option_names();
+    let is_key = |option: &str| {
+        let mut names = names.iter();
+        names.any(|(name, secret)| name == option && *secret)
+    };
+    for (option, value) in options.iter_mut() {
+        if let toml::Value::String(text) = value
+            && !is_key(option)
+            && let Some(found) = variable(&setting(option), text)?
+        {
+            *text = found;
+        }
+    }
+    Ok(())
+}
+
+/// The value of the variable that a text names; `None` if it names none.
+fn variable(setting: &str, text: &str) -> Result<Option<String>, ConfigError> {
+    let Some(name) = text.strip_prefix("env:") else {
+        return Ok(None);
+    };
+    let name = name.trim();
+    match std::env::var(name) {
+        Ok(value) if !value.trim().is_empty() => Ok(Some(value.trim().to_owned())),
+        _ => {
+            let reason = format!("the environment has no variable `{name}`, or it is not text");
+            Err(ConfigError::invalid(setting.to_owned(), reason))
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `yaml` | parses the text into a tree |
 //! | `settings_tree` | takes settings out of the tree, and reports the rest |
 //! | `provider` | maps LiteLLM's providers to Prowess's |
+//! | `vendors` | the addresses of vendors that have no kind of their own |
 //! | `model` | one entry of `model_list` |
 //! | `settings` | the settings of the whole proxy |
 //! | `equivalents` | what is said of settings that are not imported |
@@ -20,6 +21,7 @@ mod provider;
 mod render;
 mod settings;
 mod settings_tree;
+mod vendors;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -75,10 +77,13 @@ pub fn import_litellm(text: &str) -> Result<ImportedConfig, ImportYamlError> {
     })
 }
 
-/// `os.environ/NAME` as Prowess writes it.
+/// `os.environ/NAME` as Prowess writes it; `None` for any other text.
+fn variable_text(text: &str) -> Option<String> {
+    let name = text.strip_prefix("os.environ/")?;
+    Some(format!("env:{name}"))
+}
+
+/// A text that may come from a variable.
 fn secret_text(text: &str) -> String {
-    match text.strip_prefix("os.environ/") {
-        Some(name) => format!("env:{name}"),
-        None => text.to_owned(),
-    }
+    variable_text(text).unwrap_or_else(|| text.to_owned())
 }

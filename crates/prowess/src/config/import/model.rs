@@ -1,5 +1,6 @@
 //! One entry of `model_list`: a deployment of the model of its name.
 
+use prowess_provider::known_models;
 use serde_json::Value;
 
 use super::ImportedGateway;
@@ -80,6 +81,10 @@ pub(super) fn read(
         root.ignore(path, "it has no model_name");
         return;
     };
+    if name.strip_suffix('*').unwrap_or(&name).contains('*') {
+        root.ignore(path, "a * is only allowed at the end of a name");
+        return;
+    }
     let mut take = |key: &str| match entry.shift_remove(key) {
         Some(Value::Object(map)) => SettingFields { map },
         _ => SettingFields {
@@ -87,7 +92,8 @@ pub(super) fn read(
         },
     };
     let (mut params, mut info) = (take("litellm_params"), take("model_info"));
-    match read_model(name, &mut params, &mut info, gateway) {
+    let mut own = SettingFields { map: entry };
+    match read_model(name, &mut params, &mut info, &mut own, gateway) {
         Ok(notes) => {
             for note in notes {
                 root.ignore(path, &note);
@@ -97,13 +103,14 @@ pub(super) fn read(
         }
         Err(why) => root.ignore(path, &why),
     }
-    root.ignore_all(path, &entry.into());
+    root.ignore_all(path, &own.map.into());
 }
 
 fn read_model(
     name: String,
     params: &mut SettingFields,
     info: &mut SettingFields,
+    own: &mut SettingFields,
     gateway: &mut ImportedGateway,
 ) -> Result<Vec<String>, String> {
     let mode = info.take_text(&["mode"]);
@@ -118,9 +125,20 @@ fn read_model(
         model,
         provider,
     } = provider::read(&model, params)?;
+    let kind = provider.kind;
     let provider = add_provider(base_name, provider, gateway);
     let mut prices = read_prices(params, info);
     let mut notes = Vec::new();
+    let base_model = info.take_text(&["base_model"]);
+    let base_model = base_model.or_else(|| params.take_text(&["base_model"]));
+    if let Some(base_model) = base_model.filter(|_| prices.is_empty()) {
+        prices = known_prices(kind, &base_model);
+        if prices.is_empty() {
+            notes.push(format!(
+                "no price is known of its base_model `{base_model}`"
+            ));
+        }
+    }
     let has = |prices: &[(&str, f64)], key: &str| prices.iter().any(|(known, _)| *known == key);
     let has_both = has(&prices, "input_price") && has(&prices, "output_price");
     if !prices.is_empty() && !has_both {
@@ -128,7 +146,10 @@ fn read_model(
         prices.clear();
     }
     let numbers = NUMBERS.iter().filter_map(|(ours, theirs)| {
-        let number = round_up(params.take_number(theirs)?);
+        // LiteLLM reads them in any of the three.
+        let number = params.take_number(theirs);
+        let number = number.or_else(|| own.take_number(theirs));
+        let number = round_up(number.or_else(|| info.take_number(theirs))?);
         // A limit of nothing would allow no call; a weight of nothing is one.
         let least = if *ours == "weight" { 0 } else { 1 };
         Some((*ours, number.max(least)))
@@ -163,6 +184,24 @@ fn read_prices(params: &mut SettingFields, info: &mut SettingFields) -> Vec<(&'s
         }
     }
     found
+}
+
+/// The prices of the model that a deployment of another name is.
+fn known_prices(kind: &str, base_model: &str) -> Vec<(&'static str, f64)> {
+    let model = base_model.rsplit('/').next().unwrap_or(base_model);
+    let Some(price) = known_models::price(kind, model) else {
+        return Vec::new();
+    };
+    let all = [
+        ("input_price", Some(price.input)),
+        ("output_price", Some(price.output)),
+        ("cache_read_price", price.cache_read),
+        ("cache_write_price", price.cache_write),
+    ];
+    let known = all.into_iter();
+    known
+        .filter_map(|(key, price)| Some((key, price?)))
+        .collect()
 }
 
 /// A name for a provider's table: that of an equal table, or the next free one.

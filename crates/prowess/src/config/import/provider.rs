@@ -2,8 +2,8 @@
 
 use prowess_provider::kinds::{self, BaseUrl, KindDescriptor};
 
-use super::secret_text;
 use super::settings_tree::SettingFields;
+use super::{secret_text, variable_text, vendors};
 
 /// A table of `[providers]`. Values are as written in the file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -28,6 +28,14 @@ impl ImportedProvider {
         let is_bare = self.texts.is_empty() && self.numbers.is_empty() && self.headers.is_empty();
         let kind = kinds::find(self.kind);
         is_bare && kind.is_some_and(|kind| kind.provider == Some(name))
+    }
+
+    /// Sets a text, also one that the model's name has set.
+    fn set_text(&mut self, key: &'static str, value: String) {
+        match self.texts.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, known)) => *known = value,
+            None => self.texts.push((key, value)),
+        }
     }
 
     /// Sets a text that is not set yet.
@@ -61,27 +69,42 @@ pub(super) fn read(model: &str, fields: &mut SettingFields) -> Result<ResolvedPr
     let (prefix, model) = match (&custom, model.split_once('/')) {
         (Some(prefix), Some((written, rest))) if prefix == written => (prefix.as_str(), rest),
         (Some(prefix), _) => (prefix.as_str(), model),
-        (None, Some((prefix, rest))) if find_kind(prefix).is_some() => (prefix, rest),
+        (None, Some((prefix, rest))) if is_known(prefix) => (prefix, rest),
         (None, _) => (guess_prefix(model)?, model),
     };
-    let kind = find_kind(prefix).ok_or_else(|| format!("unknown provider `{prefix}`"))?;
+    let vendor = vendors::find(prefix);
+    let kind = find_kind(vendor.map_or(prefix, |_| COMPATIBLE));
+    let kind = kind.ok_or_else(|| format!("unknown provider `{prefix}`"))?;
     let mut provider = ImportedProvider::new(kind.name);
+    if let Some(vendor) = vendor {
+        provider.set_text("base_url", vendor.address.to_owned());
+    }
     let mut model = model.to_owned();
     if let Some(read_model) = kind.litellm.read_model {
         let read = read_model(prefix, &model);
         model = read.model;
         provider.texts.extend(read.settings);
     }
-    read_fields(kind, fields, &mut provider)?;
+    read_fields(kind, fields, &mut provider);
+    if let Some(vendor) = vendor {
+        provider.default_text("api_key", &format!("env:{}", vendor.key_variable));
+    }
     let has_base = provider.texts.iter().any(|(key, _)| *key == "base_url");
     if matches!(kind.base_url, BaseUrl::Required) && !has_base {
         return Err("api_base is missing".to_owned());
     }
     Ok(ResolvedProvider {
-        name: kind.provider.unwrap_or(kind.name),
+        name: vendor.map_or(kind.provider.unwrap_or(kind.name), |vendor| vendor.prefix),
         model,
         provider,
     })
+}
+
+/// The prefix of the kind whose API all other vendors have.
+const COMPATIBLE: &str = "openai";
+
+fn is_known(prefix: &str) -> bool {
+    vendors::find(prefix).is_some() || find_kind(prefix).is_some()
 }
 
 /// The kind whose models have this prefix.
@@ -99,6 +122,10 @@ fn guess_prefix(model: &str) -> Result<&'static str, String> {
     let kind = kinds::all().iter().find(starts);
     match kind.and_then(|kind| kind.litellm.prefixes.first()) {
         Some(prefix) => Ok(prefix),
+        None if model == "*" => Err(
+            "PROVIDER/MODEL needs no entry where the usual key variable of the provider is set"
+                .to_owned(),
+        ),
         None if model.contains('/') => {
             let prefix = model.split('/').next().unwrap_or_default();
             Err(format!("unknown provider `{prefix}`"))
@@ -107,23 +134,17 @@ fn guess_prefix(model: &str) -> Result<&'static str, String> {
     }
 }
 
-fn read_fields(
-    kind: &KindDescriptor,
-    fields: &mut SettingFields,
-    provider: &mut ImportedProvider,
-) -> Result<(), String> {
+fn read_fields(kind: &KindDescriptor, fields: &mut SettingFields, provider: &mut ImportedProvider) {
     if let Some(base) = fields.take_text(&["api_base", "base_url"]) {
-        if base.starts_with("os.environ/") {
-            return Err("the address must be literal, not from a variable".to_owned());
-        }
-        let address = kind.complete_base_url(base.trim_end_matches('/'));
-        provider.texts.push(("base_url", address));
+        let address = match variable_text(&base) {
+            Some(variable) => variable,
+            None => kind.complete_base_url(base.trim_end_matches('/')),
+        };
+        provider.set_text("base_url", address);
     }
     for (ours, theirs) in kind.litellm.settings {
         if let Some(value) = fields.take_text(theirs) {
-            provider
-                .texts
-                .push((ours, check_value(kind, ours, &value)?));
+            provider.set_text(ours, secret_text(&value));
         }
     }
     if let Some(seconds) = fields.take_number("timeout") {
@@ -132,27 +153,14 @@ fn read_fields(
     if let Some(seconds) = fields.take_number("stream_timeout") {
         provider.default_text("idle_timeout", &duration_text(seconds));
     }
-    if let Some(retries) = fields.take_number("max_retries") {
-        provider.default_number("attempts", round_up(retries) + 1);
+    for key in ["max_retries", "num_retries"] {
+        if let Some(retries) = fields.take_number(key) {
+            provider.default_number("attempts", round_up(retries).saturating_add(1));
+        }
     }
     provider.headers = fields.take_texts("extra_headers");
     for (_, value) in &mut provider.headers {
         *value = secret_text(value);
-    }
-    Ok(())
-}
-
-/// Only secrets may come from variables.
-fn check_value(kind: &KindDescriptor, key: &str, value: &str) -> Result<String, String> {
-    let is_secret = || {
-        let options = kind.option_names();
-        key == "api_key" || options.iter().any(|(name, secret)| name == key && *secret)
-    };
-    match value.strip_prefix("os.environ/") {
-        Some(name) if !is_secret() => Err(format!(
-            "{key} must be literal; it comes from the variable {name}"
-        )),
-        _ => Ok(secret_text(value)),
     }
 }
 
