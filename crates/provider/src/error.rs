@@ -200,6 +200,7 @@ impl CallError {
     /// itself would fail everywhere.
     pub(crate) fn allows_fallback(&self) -> bool {
         match self {
+            CallError::Upstream { error, .. } if is_account_fault(error) => true,
             CallError::Upstream { error, .. } => !matches!(
                 error.kind,
                 ErrorKind::InvalidRequest | ErrorKind::TooLarge | ErrorKind::Conflict
@@ -221,6 +222,28 @@ impl CallError {
 /// Statuses after which the same request may succeed.
 pub(crate) fn is_retryable_status(status: u16) -> bool {
     matches!(status, 408 | 429 | 500 | 502 | 503 | 504 | 520..=529)
+}
+
+/// How errors begin that blame the request, by status 400, for what is wrong with the key or the
+/// account: of Anthropic, Google and xAI. In lower case. What a client wrote may follow later in a
+/// message, but does not begin it.
+const ACCOUNT_FAULTS: [&str; 7] = [
+    "api key expired",
+    "api key not valid",
+    "incorrect api key provided",
+    "this organization has been disabled",
+    "user location is not supported",
+    "you have reached your specified api usage limits",
+    "your credit balance is too low",
+];
+
+/// Whether the key or the account is at fault, although the status blames the request.
+pub(crate) fn is_account_fault(error: &ApiError) -> bool {
+    let begins_with = |known: &&str| {
+        let start = error.message.get(..known.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(known))
+    };
+    error.status == 400 && ACCOUNT_FAULTS.iter().any(begins_with)
 }
 
 /// Codes of responses that a healthy upstream sent, but whose content cannot be used.

@@ -7,7 +7,7 @@
 
 use prowess_wire::neutral::{ApiError, ErrorKind};
 
-use crate::error::{CallError, is_model_fault};
+use crate::error::{CallError, is_account_fault, is_model_fault};
 
 /// What kind of failure an error is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +131,9 @@ fn classify_upstream(error: &ApiError) -> FailureClass {
     if matches!(error.status, 400 | 404) && is_about_stored_state(error) {
         return FailureClass::StoredElsewhere;
     }
+    if is_account_fault(error) {
+        return FailureClass::Auth;
+    }
     match error.kind {
         ErrorKind::RateLimit => FailureClass::RateLimited,
         ErrorKind::Authentication | ErrorKind::Permission | ErrorKind::Billing => {
@@ -247,6 +250,28 @@ mod tests {
                 "{body}"
             );
         }
+    }
+
+    #[test]
+    fn a_key_or_an_account_that_is_refused_by_status_400_is_recognised() {
+        for (dialect, body) in [
+            (
+                Dialect::Messages,
+                r#"{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."}}"#,
+            ),
+            (
+                Dialect::Gemini,
+                r#"{"error":{"code":400,"message":"API key expired. Please renew the API key.","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}]}}"#,
+            ),
+            (
+                Dialect::Chat,
+                r#"{"error":{"message":"Incorrect API key provided: xa***12.","type":"invalid_request_error"}}"#,
+            ),
+        ] {
+            assert_eq!(class(dialect, 400, body), FailureClass::Auth, "{body}");
+        }
+        let echoed = r#"{"error":{"message":"Invalid value: 'your credit balance is too low'","type":"invalid_request_error"}}"#;
+        assert_eq!(class(Dialect::Chat, 400, echoed), FailureClass::Other);
     }
 
     #[test]

@@ -202,6 +202,19 @@ async fn one_that_recovers_gets_its_part_again() {
 }
 
 #[tokio::test]
+async fn an_account_without_credit_that_blames_the_request_is_passed_over() {
+    let upstreams = Upstreams::start().await;
+    let empty = r#"{"error":{"message":"Your credit balance is too low to access the API.","type":"invalid_request_error"}}"#;
+    upstreams.eu.respond(MockResponse::json(400, empty));
+    let route = upstreams.route(gpt());
+    let header = routed(&route, "x").await;
+    assert!(header.ends_with("attempt=2; reason=retry:400"), "{header}");
+    upstreams.counts().await;
+    routed(&route, "x").await;
+    assert_eq!(upstreams.counts().await, (0, 1));
+}
+
+#[tokio::test]
 async fn an_account_whose_limit_is_used_up_is_not_called_again() {
     let upstreams = Upstreams::start().await;
     let last = MockResponse::json(200, CHAT_RESPONSE)
