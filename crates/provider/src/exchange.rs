@@ -1,6 +1,8 @@
 //! One request to a provider and its response: the headers of every request, and the reading
 //! of error responses. What is requested, and what is retried, is decided above.
 
+use std::time::{Duration, SystemTime};
+
 use bytes::Bytes;
 use http::HeaderMap;
 use prowess_wire::neutral::ApiError;
@@ -66,13 +68,25 @@ impl Provider {
         if error.request_id.is_none() {
             error.request_id = request_id(headers);
         }
+        let pause = retry_after(headers, SystemTime::now());
         CallError::Upstream {
             provider: self.name.clone(),
+            retry_after: pause.or_else(|| google_retry_delay(&error)),
             error: Box::new(error),
-            retry_after: retry_after(headers, std::time::SystemTime::now()),
             should_retry: should_retry(headers),
         }
     }
+}
+
+/// The delay that an error of Google asks for: `"retryDelay": "34.07s"` in its details. No header
+/// of the response has it.
+fn google_retry_delay(error: &ApiError) -> Option<Duration> {
+    let details = error.details.as_ref()?.get("google")?.as_array()?;
+    let mut delays = details.iter().filter_map(|detail| {
+        let delay = detail.get("retryDelay")?.as_str()?;
+        delay.strip_suffix('s')?.parse().ok()
+    });
+    Duration::try_from_secs_f64(delays.next()?).ok()
 }
 
 /// Some servers repeat the key in the error that rejects it.

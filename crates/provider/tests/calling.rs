@@ -130,6 +130,24 @@ async fn a_pause_the_upstream_asks_for_is_kept_if_it_is_short() {
 }
 
 #[tokio::test]
+async fn a_pause_that_google_asks_for_in_the_body_is_kept() {
+    let upstream = MockUpstream::start().await;
+    let full = r#"{"error":{"code":429,"message":"You exceeded your current quota.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure"},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}}"#;
+    upstream.respond_always(MockResponse::json(429, full));
+    let kind = ProviderKind::new(GeminiOptions::default());
+    let config = ProviderConfig {
+        policies: quick(),
+        ..ProviderConfig::new("gem", kind)
+            .with_base_url(upstream.url())
+            .with_api_key(KEY)
+    };
+    let error = call(&route_to(config), &hello(false)).await.unwrap_err();
+    assert_eq!(error.retry_after(), Some(Duration::from_millis(34_500)));
+    // It is too long to wait for.
+    assert_eq!(upstream.requests().await.len(), 1);
+}
+
+#[tokio::test]
 async fn an_error_in_mid_stream_is_the_last_event_and_is_not_tried_again() {
     let upstream = MockUpstream::start().await;
     let start: String = MESSAGES_STREAM.split_inclusive("\n\n").take(3).collect();
