@@ -1,11 +1,21 @@
 //! What users wrote in a conversation: the tasks that skills are routed by. Results of tools
-//! and the words of models are not part of it.
+//! and the words of models are not part of it, nor is what agents put before a user's words in
+//! messages of the same role.
 
 use prowess_wire::neutral::{Block, Content, Message, Role};
 
 /// Bytes of one text; of a longer one, its start and its end are used.
 const MAX_TEXT_BYTES: usize = 4 << 10;
 const MAX_END_BYTES: usize = 1 << 10;
+
+/// Starts and ends of what agents (Claude Code, Codex) tell a model in messages of users: their
+/// own instructions, and facts about the machine.
+const CONTEXT: [(&str, &str); 4] = [
+    ("<system-reminder>", "</system-reminder>"),
+    ("<environment_context>", "</environment_context>"),
+    ("<user_instructions>", "</user_instructions>"),
+    ("# AGENTS.md instructions for ", "</INSTRUCTIONS>"),
+];
 
 /// The text of one message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,8 +42,24 @@ pub(crate) fn user_texts(messages: &[Message]) -> Vec<UserText> {
 
 fn block_text(block: &Block) -> Option<&str> {
     match &block.content {
-        Content::Text(text) => Some(text),
+        Content::Text(text) => Some(without_context(text)),
         _ => None,
+    }
+}
+
+/// A text from where the words of the user begin.
+fn without_context(mut text: &str) -> &str {
+    loop {
+        let rest = text.trim_start();
+        let mut known = CONTEXT.iter();
+        let after = known.find_map(|(start, end)| {
+            let inside = rest.strip_prefix(start)?;
+            Some(inside.split_once(end)?.1)
+        });
+        match after {
+            Some(after) => text = after,
+            None => return text,
+        }
     }
 }
 
@@ -50,6 +76,35 @@ fn shorten(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_agents_put_before_the_words_of_users_does_not_count() {
+        let messages = [
+            Message::user(
+                "# AGENTS.md instructions for /srv\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>\n\
+                 <environment_context>\n<cwd>/srv</cwd>\n</environment_context>",
+            ),
+            Message::new(
+                Role::User,
+                vec![
+                    Block::text("<system-reminder>\nToday is Monday.\n</system-reminder>\n"),
+                    Block::text("Fill in the form"),
+                ],
+            ),
+            Message::user("What does <system-reminder> mean?"),
+            Message::user("<system-reminder> has no end"),
+        ];
+        let texts = user_texts(&messages);
+        let texts = texts.iter().map(|own| (own.message, own.text.trim()));
+        assert_eq!(
+            texts.collect::<Vec<_>>(),
+            [
+                (1, "Fill in the form"),
+                (2, "What does <system-reminder> mean?"),
+                (3, "<system-reminder> has no end"),
+            ]
+        );
+    }
 
     #[test]
     fn only_what_users_wrote_counts_and_long_texts_are_shortened() {
