@@ -136,6 +136,27 @@ mod tests {
     }
 
     #[test]
+    fn common_words_of_other_languages_are_dropped_too() {
+        let words = |text: &str| {
+            let terms = parsed(text).into_iter();
+            let words: Vec<_> = terms.filter(|term| !term.contains(' ')).collect();
+            words.join(" ")
+        };
+        assert_eq!(
+            words("Bitte erstelle eine Tabelle für die Rechnung"),
+            "erstell tabell die rechnung"
+        );
+        assert_eq!(
+            words("Convierte el archivo para mi equipo"),
+            "conviert archivo equipo"
+        );
+        assert_eq!(
+            words("Traduis le contrat dans une lettre"),
+            "tradui contrat lettr"
+        );
+    }
+
+    #[test]
     fn words_come_before_pairs_and_each_once() {
         let query = SkillQuery::parse("Pull requests: review the pull request");
         let terms = query.terms().iter().map(|own| own.term.as_str());
