@@ -7,6 +7,7 @@ mod content_in;
 mod extra_content;
 mod finish;
 mod gemini_settings;
+mod google_thoughts;
 mod message_in;
 mod message_out;
 mod mistral_fields;

@@ -6,7 +6,7 @@ use super::USAGE_FIELDS;
 use super::content_in::{ChatContentPart, read_content_parts, take_images};
 use super::finish::stop_reason;
 use super::message_in::{read_call, read_thought};
-use super::{extra_content, reasoning_in};
+use super::{extra_content, google_thoughts, reasoning_in};
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
@@ -97,9 +97,17 @@ fn read_message(
         ensure_id(call, &response.id, i);
     }
     read_thoughts(&mut fields, &calls, context, response)?;
+    let mut begins_with_thought = google_thoughts::take_mark(&mut fields);
     for part in read_content_parts(fields.take("content")) {
         match part {
             ChatContentPart::Text(text) if text.is_empty() => {}
+            ChatContentPart::Text(text) if std::mem::take(&mut begins_with_thought) => {
+                let (before, answer) = google_thoughts::split(&text);
+                response.content.push(thought(before.to_owned()));
+                if !answer.is_empty() {
+                    response.content.push(Block::text(answer));
+                }
+            }
             ChatContentPart::Text(text) => response.content.push(Block::text(text)),
             ChatContentPart::Thought(text) => response.content.push(thought(text)),
             ChatContentPart::Image(picture) => response.content.push(Block::new(picture)),

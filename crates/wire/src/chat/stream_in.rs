@@ -6,6 +6,7 @@ use super::USAGE_FIELDS;
 use super::content_in::{ChatContentPart, read_content_parts, take_images};
 use super::extra_content;
 use super::finish::stop_reason;
+use super::google_thoughts;
 use super::reasoning_in::StreamedReasoning;
 use super::response_in::failure;
 use crate::Dialect;
@@ -19,7 +20,7 @@ use crate::neutral::{
     ApiError, Block, Content, Map, ResponseDialectFields, StreamEvent, TokenUsage, add_choice,
     merge, refusal_details,
 };
-use crate::openai::{read_error_value, read_usage};
+use crate::openai::read_usage;
 
 /// The most text that may come between fragments of a call.
 const MAX_LATE_TEXT_BYTES: usize = 1 << 20;
@@ -35,6 +36,8 @@ pub(crate) struct ChatReader {
     /// Text that came between fragments of a call: emitted after the calls.
     late_text: String,
     reasoning: StreamedReasoning,
+    /// Whether the last text was a thought of Google's.
+    after_thought: bool,
     /// The last signature that was emitted: gateways repeat it with the call.
     signature: Option<String>,
     refusal: String,
@@ -55,6 +58,7 @@ impl ChatReader {
             calls: CallAssembler::default(),
             late_text: String::new(),
             reasoning: StreamedReasoning::default(),
+            after_thought: false,
             signature: None,
             refusal: String::new(),
             finish_reason: None,
@@ -80,8 +84,8 @@ impl ChatReader {
         }
         let root = JsonPath::Root;
         let mut fields = JsonFields::from_value(parse(data)?, &root)?;
-        if let Some(error) = fields.take("error") {
-            self.fail(read_error_value(None, &error), out);
+        if let Some(error) = failure(fields.take("error").as_ref()) {
+            self.fail(error, out);
             return Ok(());
         }
         if !self.started && is_preface(&fields) {
@@ -188,8 +192,19 @@ impl ChatReader {
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         self.thoughts(&mut delta, out)?;
+        let is_thought = google_thoughts::take_mark(&mut delta);
         for part in read_content_parts(delta.take("content")) {
             match part {
+                ChatContentPart::Text(text) if text.is_empty() => {}
+                ChatContentPart::Text(text) if is_thought => {
+                    self.after_thought = true;
+                    self.end_calls(out);
+                    let thought = google_thoughts::thought(&text).to_owned();
+                    self.blocks.thinking(thought, out);
+                }
+                ChatContentPart::Text(text) if std::mem::take(&mut self.after_thought) => {
+                    self.text(google_thoughts::answer(&text).to_owned(), out);
+                }
                 ChatContentPart::Text(text) => self.text(text, out),
                 ChatContentPart::Thought(text) => {
                     self.end_calls(out);

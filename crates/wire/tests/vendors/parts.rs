@@ -77,6 +77,58 @@ fn mistrals_thoughts_are_thoughts_in_answers_and_histories() {
 }
 
 #[test]
+fn googles_thoughts_in_the_content_are_thoughts() {
+    let marked = json!({"google": {"thought": true}});
+    let mut whole_answer = answer(&json!("<thought>Hm, so.</thought>Yes."));
+    whole_answer["choices"][0]["message"]["extra_content"] = marked.clone();
+    let body = whole(Dialect::Chat, &whole_answer, ClientDialect::Messages);
+    assert_eq!(body["content"][0]["thinking"], "Hm, so.");
+    assert_eq!(body["content"][1]["text"], "Yes.");
+    let body = whole(Dialect::Chat, &whole_answer, ClientDialect::Chat);
+    let message = &body["choices"][0]["message"];
+    assert_eq!(message["content"], "Yes.");
+    assert_eq!(message["reasoning_content"], "Hm, so.");
+    assert_eq!(message["extra_content"], Value::Null);
+
+    let chunk = |delta: Value| json!({"id": "c1", "choices": [{"index": 0, "delta": delta}]});
+    let thought = |text: &str| chunk(json!({"content": text, "extra_content": marked}));
+    let mut last = chunk(json!({"content": "Yes."}));
+    last["choices"][0]["finish_reason"] = "stop".into();
+    for chunks in [
+        vec![
+            thought("<thought>Hm, "),
+            thought("so."),
+            chunk(json!({"content": ""})),
+            chunk(json!({"content": "</thought>Oh: "})),
+            last.clone(),
+        ],
+        vec![
+            thought("<thought>Hm, so.</thought>"),
+            chunk(json!({"content": "Oh: "})),
+            last.clone(),
+        ],
+    ] {
+        let events = read(Dialect::Chat, &sse(&chunks));
+        let events_out = write_events(&events, ClientDialect::Messages);
+        let texts = |key: &str| -> String {
+            let texts = events_out.iter();
+            texts
+                .filter_map(|event| event["delta"][key].as_str())
+                .collect()
+        };
+        assert_eq!(texts("thinking"), "Hm, so.");
+        assert_eq!(texts("text"), "Oh: Yes.");
+    }
+    // Without the statement, the marks are the model's text.
+    let body = whole(
+        Dialect::Chat,
+        &answer(&json!("<thought>A</thought>")),
+        ClientDialect::Messages,
+    );
+    assert_eq!(body["content"][0]["text"], "<thought>A</thought>");
+}
+
+#[test]
 fn a_tool_without_a_type_is_a_function() {
     let mut body = chat(json!([{"role": "user", "content": "Go."}]));
     body["tools"] = json!([{"function": {"name": "look", "description": "d",
