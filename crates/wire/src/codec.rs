@@ -11,9 +11,10 @@ use crate::fields::parse;
 use crate::first_message;
 use crate::json_path::JsonPath;
 use crate::last_message::append_closing_message;
+use crate::lost_sources::note_sources;
 use crate::neutral::{
-    ApiError, ClientFields, DIALECT_FIELDS, ErrorKind, Map, Request, Response,
-    without_dialect_fields,
+    ANNOTATIONS, ApiError, ClientFields, DIALECT_FIELDS, ErrorKind, Map, Request, Response,
+    citations_of_only_text, without_dialect_fields,
 };
 use crate::stop_sequences::truncate_response;
 use crate::{ClientDialect, Dialect, anthropic, chat, converse, gemini, openai, responses};
@@ -127,11 +128,13 @@ fn unsupported_fields(client: ClientDialect, response: &Response) -> Vec<Dropped
             Dialect::Gemini => "candidates[0]",
             _ => "message",
         };
-        drops.rest(
-            &JsonPath::Root.key(message),
-            &non_empty_fields(&response.message_rest),
-        );
+        let mut fields = non_empty_fields(&response.message_rest);
+        if client == ClientDialect::Responses && has_only_translated_citations(response) {
+            fields.shift_remove(ANNOTATIONS);
+        }
+        drops.rest(&JsonPath::Root.key(message), &fields);
     }
+    note_sources(client, response, &mut drops);
     let usage = &response.usage.rest;
     let others = match usage.get(DIALECT_FIELDS) {
         Some(own) if response.origin != Dialect::from(client) => {
@@ -146,6 +149,14 @@ fn unsupported_fields(client: ClientDialect, response: &Response) -> Vec<Dropped
         drops.rest(&JsonPath::Root.key("usage"), &usage);
     }
     drops.into_vec()
+}
+
+/// Whether all annotations of a Chat message are citations that its text has in Responses.
+fn has_only_translated_citations(response: &Response) -> bool {
+    let annotations = response.message_rest.get(ANNOTATIONS);
+    let sent = annotations.and_then(Value::as_array).map(Vec::len);
+    let translated = citations_of_only_text(response).map(|(_, citations)| citations.len());
+    sent.is_some() && sent == translated
 }
 
 /// Whether nothing was counted.

@@ -94,7 +94,7 @@
 //! | `camel_case` | the two spellings of Google's field names |
 //! | `error`, `render`, `rendered_error`, `excerpt` | errors, their rendering, bounded quotes in messages |
 //! | `complete`, `tool_results` | checks of requests: required fields, results without a call |
-//! | `drops`, `dropped` | what could not be translated |
+//! | `drops`, `dropped`, `lost_sources` | what could not be translated |
 //! | `adapt` | tools and blocks of one vendor, for models of another |
 //! | `model_text` | every text that wire adds for a model |
 //! | `first_message`, `last_message`, `blank_messages` | conversations that a vendor would refuse |
@@ -136,6 +136,7 @@ mod generated_images;
 mod item_names;
 mod json_path;
 mod last_message;
+mod lost_sources;
 mod media_content;
 mod media_types;
 mod model_text;

@@ -16,6 +16,7 @@ use crate::error::WireError;
 use crate::event_stream::{Frame, FrameDecoder};
 use crate::excerpt::truncate_message;
 use crate::gemini::{GeminiReader, GeminiWriter};
+use crate::lost_sources::StreamedSources;
 use crate::neutral::{ApiError, ErrorKind, StreamEvent};
 use crate::openai::read_error_value;
 use crate::responses::{ResponsesReader, ResponsesWriter};
@@ -297,7 +298,10 @@ fn broken_stream(code: &str, error: &dyn std::error::Error) -> ApiError {
 /// Writes neutral events as a client's stream of server-sent events; for Gemini's clients
 /// also as a JSON array.
 #[derive(Debug)]
-pub struct StreamWriter(DialectWriter);
+pub struct StreamWriter {
+    writer: DialectWriter,
+    sources: StreamedSources,
+}
 
 #[derive(Debug)]
 enum DialectWriter {
@@ -310,19 +314,24 @@ enum DialectWriter {
 impl StreamWriter {
     /// A writer of a client's stream.
     pub fn new(client: ClientDialect, context: ReplyContext) -> Self {
-        StreamWriter(match client {
+        let writer = match client {
             ClientDialect::Messages => DialectWriter::Messages(Box::new(context)),
             ClientDialect::Chat => DialectWriter::Chat(Box::new(ChatWriter::new(context))),
             ClientDialect::Responses => {
                 DialectWriter::Responses(Box::new(ResponsesWriter::new(context)))
             }
             ClientDialect::Gemini => DialectWriter::Gemini(Box::new(GeminiWriter::new(context))),
-        })
+        };
+        StreamWriter {
+            writer,
+            sources: StreamedSources::new(client),
+        }
     }
 
     /// Appends the bytes of an event; some events need none.
     pub fn write(&mut self, event: &StreamEvent, out: &mut Vec<u8>) {
-        match &mut self.0 {
+        self.sources.note(event);
+        match &mut self.writer {
             DialectWriter::Messages(context) => anthropic::write_event(event, context, out),
             DialectWriter::Chat(writer) => writer.write(event, out),
             DialectWriter::Responses(writer) => writer.write(event, out),
@@ -333,7 +342,7 @@ impl StreamWriter {
     /// The whole response of a Responses stream, once, after its end; only where the context
     /// has `keep_response`.
     pub fn take_response(&mut self) -> Option<Value> {
-        match &mut self.0 {
+        match &mut self.writer {
             DialectWriter::Responses(writer) => writer.take_response().map(Value::Object),
             DialectWriter::Messages(_) | DialectWriter::Chat(_) | DialectWriter::Gemini(_) => None,
         }
@@ -342,14 +351,14 @@ impl StreamWriter {
     /// Sets when the response was complete, in seconds of the Unix epoch: only a Responses
     /// stream contains it, at its end.
     pub fn set_completed(&mut self, at: u64) {
-        if let DialectWriter::Responses(writer) = &mut self.0 {
+        if let DialectWriter::Responses(writer) = &mut self.writer {
             writer.set_completed(at);
         }
     }
 
     /// What was written so far is part of the response.
     pub fn finish_step(&mut self) {
-        if let DialectWriter::Responses(writer) = &mut self.0 {
+        if let DialectWriter::Responses(writer) = &mut self.writer {
             writer.finish_step();
         }
     }
@@ -357,14 +366,14 @@ impl StreamWriter {
     /// What was written since [`StreamWriter::finish_step`] is not part of the response, and
     /// is written again: a Responses stream marks its items as incomplete.
     pub fn abandon_step(&mut self, out: &mut Vec<u8>) {
-        if let DialectWriter::Responses(writer) = &mut self.0 {
+        if let DialectWriter::Responses(writer) = &mut self.writer {
             writer.abandon_step(out);
         }
     }
 
     /// The numbers of items of a Responses stream that are not part of the response.
     pub fn abandoned_items(&self) -> &[usize] {
-        match &self.0 {
+        match &self.writer {
             DialectWriter::Responses(writer) => writer.abandoned_items(),
             DialectWriter::Messages(_) | DialectWriter::Chat(_) | DialectWriter::Gemini(_) => &[],
         }
@@ -372,11 +381,13 @@ impl StreamWriter {
 
     /// What could not be translated since the last call.
     pub fn take_dropped(&mut self) -> Vec<Dropped> {
-        match &mut self.0 {
+        let mut dropped = match &mut self.writer {
             DialectWriter::Messages(_) => Vec::new(),
             DialectWriter::Chat(writer) => writer.take_dropped(),
             DialectWriter::Responses(writer) => writer.take_dropped(),
             DialectWriter::Gemini(writer) => writer.take_dropped(),
-        }
+        };
+        dropped.extend(self.sources.take_dropped());
+        dropped
     }
 }

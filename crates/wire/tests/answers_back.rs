@@ -19,6 +19,8 @@ fn supported_blocks(client: ClientDialect, response: Response) -> Vec<Block> {
             block.rest.shift_remove("status");
         }
         if client == ClientDialect::Messages {
+            // Anthropic has no annotations of texts.
+            block.rest.shift_remove("annotations");
             // Parts of other vendors' are named by a text that carries them.
             if let Content::Other { kind } = &block.content
                 && kind.contains(char::is_uppercase)

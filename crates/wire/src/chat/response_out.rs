@@ -14,7 +14,8 @@ use crate::fields::put;
 use crate::generated_images;
 use crate::json_path::JsonPath;
 use crate::neutral::{
-    Content, Map, Response, ResponseDialectFields, StopReason, without_dialect_fields,
+    ANNOTATIONS, Content, Map, Response, ResponseDialectFields, StopReason,
+    take_citations_for_chat, without_dialect_fields,
 };
 use crate::openai::{explanation, write_usage};
 
@@ -64,14 +65,18 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
     let mut blocks = Vec::new();
     let mut calls = Vec::new();
     let mut images = Vec::new();
+    let mut annotations = Vec::new();
     let mut given = ReasoningReply::default();
     for (i, block) in response.content.iter().enumerate() {
         let path = JsonPath::Root.key("content");
         match &block.content {
             Content::Text(more) => {
+                let mut rest = block.rest.clone();
+                let before = text.chars().count();
+                annotations.extend(take_citations_for_chat(&mut rest, before));
                 text.push_str(more);
                 given.text();
-                drops.rest(&path.index(i), &block.rest);
+                drops.rest(&path.index(i), &rest);
             }
             Content::Thinking {
                 thinking,
@@ -110,6 +115,9 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
     put(&mut message, "reasoning_details", given.all_details(&calls));
     if !images.is_empty() {
         message.insert("images".to_owned(), images.into());
+    }
+    if !annotations.is_empty() {
+        message.insert(ANNOTATIONS.to_owned(), annotations.into());
     }
     if !calls.is_empty() {
         message.insert("tool_calls".to_owned(), calls.into());

@@ -17,8 +17,8 @@ use crate::error::WireError;
 use crate::fields::{JsonFields, parse};
 use crate::json_path::JsonPath;
 use crate::neutral::{
-    ApiError, Block, Content, Map, ResponseDialectFields, StreamEvent, TokenUsage, add_choice,
-    merge, refusal_details,
+    ANNOTATIONS, ApiError, Block, Content, Map, ResponseDialectFields, StreamEvent, TokenUsage,
+    add_choice, annotation_event, citations_from_chat, merge, refusal_details,
 };
 use crate::openai::read_usage;
 
@@ -41,6 +41,10 @@ pub(crate) struct ChatReader {
     /// The last signature that was emitted: gateways repeat it with the call.
     signature: Option<String>,
     refusal: String,
+    /// How many texts have begun.
+    texts: usize,
+    /// Citations of the first text that were not announced yet.
+    citations: Vec<Value>,
     finish_reason: Option<String>,
     usage: TokenUsage,
     /// Fields of the chunks that only this dialect has.
@@ -61,6 +65,8 @@ impl ChatReader {
             after_thought: false,
             signature: None,
             refusal: String::new(),
+            texts: 0,
+            citations: Vec::new(),
             finish_reason: None,
             usage: TokenUsage::default(),
             own: ResponseDialectFields::default(),
@@ -238,9 +244,22 @@ impl ChatReader {
                 break;
             }
         }
+        self.cite(delta.peek(ANNOTATIONS), out);
         let rest = unknown_fields(delta, &["role", "reasoning_details"]);
         self.keep(rest, Place::Message);
         Ok(())
+    }
+
+    /// Announces citations while their text is open. Chat counts characters of the whole
+    /// message, so those in a later text have no place.
+    fn cite(&mut self, annotations: Option<&Value>, out: &mut Vec<StreamEvent>) {
+        if self.ended || self.own_bytes > MAX_OWN_BYTES {
+            return;
+        }
+        self.citations.extend(citations_from_chat(annotations));
+        if self.texts == 1 && self.blocks.open() == OpenBlockKind::Text {
+            out.extend(self.citations.drain(..).map(annotation_event));
+        }
     }
 
     fn thoughts(
@@ -327,6 +346,7 @@ impl ChatReader {
         }
         if self.blocks.open() != OpenBlockKind::Text {
             self.write_signature(&[], out);
+            self.texts += 1;
         }
         self.blocks.text(text, out);
     }

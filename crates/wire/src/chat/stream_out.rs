@@ -15,8 +15,8 @@ use crate::fields::put;
 use crate::generated_images;
 use crate::json_path::JsonPath;
 use crate::neutral::{
-    Block, Content, Delta, Map, ResponseDialectFields, StreamEvent, TokenUsage,
-    without_dialect_fields,
+    ANNOTATIONS, Block, Content, Delta, Map, ResponseDialectFields, StreamEvent, TokenUsage,
+    take_citations_for_chat, without_dialect_fields,
 };
 use crate::openai::{StreamedText, explanation, render_error, write_usage};
 use crate::sse::{write_json, write_text};
@@ -29,6 +29,11 @@ pub(crate) struct ChatWriter {
     model: String,
     calls: usize,
     streamed_text: StreamedText,
+    /// Characters of text so far, and before the open text.
+    characters: usize,
+    characters_before: usize,
+    /// Citations in the text, written once: the SDKs cannot merge several lists.
+    annotations: Vec<Value>,
     /// How many thoughts were written whole.
     thoughts: usize,
     images: usize,
@@ -58,6 +63,9 @@ impl ChatWriter {
             model: String::new(),
             calls: 0,
             streamed_text: StreamedText::default(),
+            characters: 0,
+            characters_before: 0,
+            annotations: Vec::new(),
             thoughts: 0,
             images: 0,
             reasoning: ReasoningReply::default(),
@@ -95,7 +103,11 @@ impl ChatWriter {
                 }
                 let is_refusal = refusal.is_some_and(|why| self.streamed_text.allows_refusal(why));
                 let reason = finish_reason(stop_reason.as_ref(), is_refusal);
-                let own = ResponseDialectFields::read(Dialect::Chat, rest);
+                let mut own = ResponseDialectFields::read(Dialect::Chat, rest);
+                let citations = std::mem::take(&mut self.annotations);
+                if !citations.is_empty() && !own.message.contains_key(ANNOTATIONS) {
+                    own.message.insert(ANNOTATIONS.to_owned(), citations.into());
+                }
                 let mut rest = without_dialect_fields(rest);
                 rest.extend(own.body);
                 put(&mut rest, "container", container.clone());
@@ -118,7 +130,14 @@ impl ChatWriter {
         match &block.content {
             Content::Text(text) => {
                 self.reasoning.text();
+                self.characters_before = self.characters;
+                if self.take_citations(&block.rest).contains_key(ANNOTATIONS) {
+                    let path = JsonPath::Root.key("content");
+                    let path = path.index(index);
+                    self.drops.add(path.key(ANNOTATIONS), NO_SUCH_BLOCK);
+                }
                 if !text.is_empty() {
+                    self.characters += text.chars().count();
                     self.chunk(json!({"content": text}), None, out);
                 }
             }
@@ -167,6 +186,7 @@ impl ChatWriter {
         match (delta, &mut self.open) {
             (Delta::Text(text), _) => {
                 self.streamed_text.push(text);
+                self.characters += text.chars().count();
                 self.chunk(json!({"content": text}), None, out);
             }
             (Delta::Thinking(text), OpenPart::Thought(block)) => {
@@ -186,8 +206,9 @@ impl ChatWriter {
                 self.delta_of_call(json, out);
             }
             (Delta::Rest(rest), _) => {
+                let rest = self.take_citations(rest);
                 let path = JsonPath::Root.key("content");
-                self.drops.rest(&path.index(index), rest);
+                self.drops.rest(&path.index(index), &rest);
             }
             (Delta::Other(_), _) => self.drops.add(
                 JsonPath::Root.key("content").index(index).key("delta"),
@@ -196,6 +217,14 @@ impl ChatWriter {
             // The deltas of a block that was noted when it began.
             _ => {}
         }
+    }
+
+    /// Retains the citations among the fields of the open text, and returns the others.
+    fn take_citations(&mut self, rest: &Map) -> Map {
+        let mut rest = rest.clone();
+        let citations = take_citations_for_chat(&mut rest, self.characters_before);
+        self.annotations.extend(citations);
+        rest
     }
 
     /// A whole thought, for the client to send back. SDKs merge lists by `index`.

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{ApiError, Block, Content, Delta, Map, Response, StreamEvent, merge};
+use super::{
+    ANNOTATION_ADDED, ANNOTATIONS, ApiError, Block, Content, Delta, Map, Response, StreamEvent,
+    add_annotations, merge,
+};
 use crate::Dialect;
 
 /// Collects a stream's events into a [`Response`].
@@ -10,6 +13,8 @@ use crate::Dialect;
 pub struct ResponseCollector {
     response: Response,
     input: String,
+    /// Annotations of the open text that events announced: kept for writers of Responses.
+    announced: Vec<Value>,
     ended: bool,
 }
 
@@ -19,6 +24,7 @@ impl ResponseCollector {
         ResponseCollector {
             response: Response::new(origin, "", ""),
             input: String::new(),
+            announced: Vec::new(),
             ended: false,
         }
     }
@@ -58,7 +64,12 @@ impl ResponseCollector {
             }
             StreamEvent::MessageStop => self.ended = true,
             StreamEvent::Error(error) => return Err(error),
-            StreamEvent::Ping | StreamEvent::Other { .. } => {}
+            StreamEvent::Other { name, mut data } => {
+                if name == ANNOTATION_ADDED && self.response.origin == Dialect::Responses {
+                    self.announced.extend(data.shift_remove("annotation"));
+                }
+            }
+            StreamEvent::Ping => {}
         }
         Ok(())
     }
@@ -85,24 +96,32 @@ impl ResponseCollector {
                 compaction(block, map);
             }
             (_, Delta::Other(map)) => citation(block, map),
-            (_, Delta::Rest(more)) => merge(&mut block.rest, more),
+            (_, Delta::Rest(more)) => {
+                if more.contains_key(ANNOTATIONS) {
+                    self.announced.clear();
+                }
+                merge(&mut block.rest, more);
+            }
             _ => {}
         }
     }
 
     fn discard(&mut self) {
         self.input.clear();
+        self.announced.clear();
         self.response.content.pop();
     }
 
     fn close(&mut self) {
         let text = std::mem::take(&mut self.input);
-        if text.is_empty() {
-            return;
-        }
+        let announced = std::mem::take(&mut self.announced);
         let Some(block) = self.response.content.last_mut() else {
             return;
         };
+        add_annotations(&mut block.rest, announced);
+        if text.is_empty() {
+            return;
+        }
         match &mut block.content {
             Content::ToolUse { input, .. } | Content::ServerToolUse { input, .. } => {
                 *input = crate::arguments::parse(text);

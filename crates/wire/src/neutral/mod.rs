@@ -19,6 +19,7 @@ mod server_calls;
 mod stream;
 mod tool;
 mod turns;
+mod url_citations;
 mod usage;
 
 pub use anthropic_request::convert_to_anthropic;
@@ -46,6 +47,10 @@ pub(crate) use server_calls::{
 pub use stream::{Delta, StreamEvent};
 pub use tool::{Tool, ToolChoice, ToolKind};
 pub(crate) use turns::{MergedTurn, is_system_in_place, merge_turns, push_turn};
+pub(crate) use url_citations::{
+    ANNOTATION_ADDED, ANNOTATIONS, add_annotations, annotation_event, citations_from_chat,
+    citations_of_only_text, cited_content, count_citations, take_citations_for_chat,
+};
 pub use usage::TokenUsage;
 
 pub use crate::client_fields::ClientFields;

@@ -4,12 +4,13 @@ use serde_json::{Value, json};
 
 use super::{
     Block, Content, DIALECT_FIELDS, Delta, Map, Response, ResponseDialectFields, StreamEvent,
-    merge_dialect_fields,
+    annotation_event, citations_of_only_text, merge_dialect_fields,
 };
 use crate::Dialect;
 
 /// The events of a whole response: one delta per growing block.
 pub fn replay(mut response: Response) -> Vec<StreamEvent> {
+    let mut cited = citations_of_only_text(&response);
     let own = dialect_fields(&mut response);
     let mut events = vec![StreamEvent::MessageStart {
         id: response.id,
@@ -28,6 +29,9 @@ pub fn replay(mut response: Response) -> Vec<StreamEvent> {
                 .into_iter()
                 .map(|delta| StreamEvent::BlockDelta { index, delta }),
         );
+        if let Some((_, citations)) = cited.take_if(|(text, _)| *text == index) {
+            events.extend(citations.into_iter().map(annotation_event));
+        }
         events.push(StreamEvent::BlockStop { index });
     }
     events.push(StreamEvent::MessageDelta {

@@ -10,7 +10,8 @@ use crate::Dialect;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Response {
     /// The dialect it was read from: the only one `rest` and `message_rest` can go
-    /// back to. Unknown fields of blocks go to Messages clients unchanged.
+    /// back to. Unknown fields of blocks go to Messages clients unchanged, except annotations
+    /// of texts.
     pub origin: Dialect,
     /// The provider's id of the response.
     pub id: String,

@@ -70,7 +70,8 @@ pub enum StreamEvent {
     /// The response broke off; last.
     Error(ApiError),
     /// An event that no codec understands: Anthropic's, or one of Responses about an item
-    /// of its servers that is in progress (its name begins with `response.`).
+    /// of its servers that is in progress, or with an annotation of the open text (its name
+    /// begins with `response.`).
     Other {
         /// Its name.
         name: String,

@@ -15,7 +15,7 @@ use crate::drops::Drops;
 use crate::json_path::JsonPath;
 use crate::neutral::{
     Block, Content, MediaSource, Response, ResponseDialectFields, StopReason, TokenUsage,
-    without_dialect_fields,
+    cited_content, without_dialect_fields,
 };
 use crate::openai::{explanation, write_usage};
 
@@ -24,7 +24,7 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     let id = context.id_for(&response.id, "resp_");
     let refusal = explanation(response.stop_details.as_ref());
     let mut output = Vec::new();
-    for (i, block) in response.content.iter().enumerate() {
+    for (i, block) in cited_content(response).iter().enumerate() {
         if source_item::continues(block) && add_part(block, refusal, &mut output) {
             note_rest(block, i, &mut drops);
             continue;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::item_event::ItemEvent;
 use super::response_out::{message, text_part};
 use super::source_item;
-use crate::neutral::{Block, Delta, merge};
+use crate::neutral::{ANNOTATIONS, Block, Delta, add_annotations, merge};
 
 /// The open message.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(super) struct MessageItem {
     open: bool,
     /// The log probabilities of the next text delta, where the upstream sent them.
     logprobs: Option<Value>,
+    /// Annotations of the open part that are known only from their events.
+    announced: Vec<Value>,
 }
 
 impl MessageItem {
@@ -31,6 +33,7 @@ impl MessageItem {
             parts: Vec::new(),
             open: true,
             logprobs: None,
+            announced: Vec::new(),
         }
     }
 
@@ -72,6 +75,9 @@ impl MessageItem {
                 vec![("response.output_text.delta", fields)]
             }
             Delta::Rest(more) => {
+                if more.contains_key(ANNOTATIONS) {
+                    self.announced.clear();
+                }
                 merge(&mut self.block.rest, more.clone());
                 Vec::new()
             }
@@ -79,9 +85,14 @@ impl MessageItem {
         }
     }
 
-    /// Sets the indexes of an event about the open part, which the upstream sent.
-    pub(super) fn locate(&self, fields: &mut Value) {
+    /// Records an annotation of the open part, and sets the indexes of its event. A Chat
+    /// server's has no number yet.
+    pub(super) fn annotate(&mut self, fields: &mut Value) {
         if let Some(map) = fields.as_object_mut() {
+            let known = self.block.rest.get(ANNOTATIONS).and_then(Value::as_array);
+            let number = known.map_or(0, Vec::len) + self.announced.len();
+            map.entry("annotation_index").or_insert(number.into());
+            self.announced.extend(map.get("annotation").cloned());
             map.insert("item_id".to_owned(), self.id.as_str().into());
             map.insert("content_index".to_owned(), self.parts.len().into());
         }
@@ -92,6 +103,7 @@ impl MessageItem {
         if !std::mem::take(&mut self.open) {
             return (Vec::new(), true);
         }
+        add_annotations(&mut self.block.rest, std::mem::take(&mut self.announced));
         let part = text_part(&self.text, &self.block);
         let logprobs = part.get("logprobs").cloned();
         let (id, at) = (&self.id, self.parts.len());

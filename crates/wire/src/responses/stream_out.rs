@@ -16,7 +16,7 @@ use crate::dropped::Dropped;
 use crate::drops::Drops;
 use crate::json_path::JsonPath;
 use crate::neutral::{
-    ApiError, Block, Content, Delta, Map, ResponseDialectFields, StreamEvent,
+    ANNOTATION_ADDED, ApiError, Block, Content, Delta, Map, ResponseDialectFields, StreamEvent,
     without_dialect_fields,
 };
 use crate::openai::{StreamedText, explanation, failure_code, render_error};
@@ -200,8 +200,8 @@ impl ResponsesWriter {
                 }
                 return;
             }
-            (OpenItem::Message(message), "response.output_text.annotation.added") => {
-                message.locate(&mut fields);
+            (OpenItem::Message(message), ANNOTATION_ADDED) => {
+                message.annotate(&mut fields);
             }
             (OpenItem::Thought(thought), "response.reasoning_summary_part.added") => {
                 let events = thought.next_part();

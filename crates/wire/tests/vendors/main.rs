@@ -8,6 +8,7 @@
 )]
 
 mod blank;
+mod calls;
 mod claude;
 mod compatible;
 mod counts;
@@ -16,6 +17,7 @@ mod files;
 mod images;
 mod opening;
 mod parts;
+mod sources;
 #[path = "../support/mod.rs"]
 mod support;
 mod tools;
