@@ -34,7 +34,8 @@ pub struct NewJournalRun<'a> {
     pub format: i64,
     /// The client's key under which the run is found again, if it sent one.
     pub idempotency_key: Option<&'a str>,
-    /// Digest of the request. A repeated key with another digest is a mistake.
+    /// Digest of the request. A repeated key with another digest, or in another dialect, is a
+    /// mistake.
     pub request_digest: &'a str,
     /// What is needed to begin again from the start.
     pub request: &'a [u8],
@@ -217,13 +218,17 @@ async fn existing_run(
     new: &NewJournalRun<'_>,
 ) -> Result<BeginOutcome> {
     let sql = Sql::new(
-        "SELECT id, request_digest FROM journal_runs WHERE tenant = $1 AND idempotency_key = $2",
+        "SELECT id, dialect, request_digest FROM journal_runs
+         WHERE tenant = $1 AND idempotency_key = $2",
     );
     let sql = sql.bind(tenant.as_str()).bind(new.idempotency_key);
     // It may have been deleted since the insertion was refused.
     let row = tx.fetch_optional(sql).await?.ok_or(Error::Busy)?;
+    // The same body in another dialect is another request: its client cannot read the response of
+    // the first one. The digest is of the body alone.
+    let is_same_body = row.text("request_digest")? == new.request_digest;
     Ok(BeginOutcome::Existing {
         run: row.text("id")?,
-        same_request: row.text("request_digest")? == new.request_digest,
+        same_request: is_same_body && row.text("dialect")? == new.dialect,
     })
 }

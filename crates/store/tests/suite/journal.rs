@@ -96,17 +96,20 @@ async fn a_repeated_idempotency_key_finds_the_first_run(bed: TestBed) {
             assert_eq!((run, *same_request), (&first[0], true));
         }
     }
-    let different = NewJournalRun {
-        idempotency_key: Some("k"),
-        request_digest: "two",
-        ..new_run("run_x")
-    };
-    let outcome = store.begin_run(&bed.tenant, &different, "a", LEASE).await;
-    let expected = BeginOutcome::Existing {
-        run: first[0].clone(),
-        same_request: false,
-    };
-    assert_eq!(outcome.unwrap(), expected);
+    for (digest, dialect) in [("two", "responses"), ("one", "chat")] {
+        let different = NewJournalRun {
+            idempotency_key: Some("k"),
+            request_digest: digest,
+            dialect,
+            ..new_run("run_x")
+        };
+        let outcome = store.begin_run(&bed.tenant, &different, "a", LEASE).await;
+        let expected = BeginOutcome::Existing {
+            run: first[0].clone(),
+            same_request: false,
+        };
+        assert_eq!(outcome.unwrap(), expected);
+    }
     for key in ["", &"k".repeat(256)] {
         let invalid = NewJournalRun {
             idempotency_key: Some(key),
