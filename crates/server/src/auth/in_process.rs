@@ -38,6 +38,7 @@ impl InProcessCaller {
             principal: Principal {
                 tenant: key.tenant.clone(),
                 key: Some(key),
+                secret: None,
             },
             without_key: false,
         }
@@ -45,7 +46,11 @@ impl InProcessCaller {
 
     pub(crate) fn operator(tenant: TenantId) -> InProcessCaller {
         InProcessCaller {
-            principal: Principal { tenant, key: None },
+            principal: Principal {
+                tenant,
+                key: None,
+                secret: None,
+            },
             without_key: false,
         }
     }

@@ -4,11 +4,13 @@
 //! as the query parameter `key`. It is the master key, one of the store's virtual keys, or
 //! invalid. Without a master key anyone who can connect is accepted, which is this machine
 //! only; [`loopback`] rejects requests from web pages. Calls in this process carry their
-//! principal with them ([`in_process`]).
+//! principal with them ([`in_process`]). Streams and sockets, which go on for long after their
+//! request, ask again ([`lost_access`]).
 
 pub(crate) mod in_process;
 pub(crate) mod key_activity;
 mod loopback;
+mod lost_access;
 
 use std::sync::Arc;
 
@@ -19,6 +21,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use prowess_store::{KeyRecord, KeyScope, TenantId};
 
 pub(crate) use loopback::is_loopback;
+pub(crate) use lost_access::LostAccess;
 
 use in_process::InProcessCaller;
 
@@ -28,6 +31,7 @@ use crate::error::HttpError;
 use crate::extract::Query;
 use crate::google::is_google;
 use crate::request_log;
+use crate::secret::SecretString;
 
 /// With this header the master key selects the tenant.
 const TENANT_HEADER: HeaderName = HeaderName::from_static("prowess-tenant");
@@ -45,6 +49,8 @@ pub(crate) struct Principal {
     pub(crate) tenant: TenantId,
     /// None for the operator, who may do everything.
     key: Option<Arc<KeyRecord>>,
+    /// What was presented, for what goes on after the request: see [`LostAccess`].
+    secret: Option<Arc<SecretString>>,
 }
 
 /// What a request requires of a key.
@@ -186,6 +192,7 @@ impl Principal {
         }
         let in_query = key_in_query(parts);
         let presented = presented_key(&parts.headers)?.or(in_query.as_deref());
+        let secret = presented.map(|key| Arc::new(SecretString::new(key)));
         if let Some(key) = presented.filter(|key| key.starts_with(VIRTUAL_KEY_PREFIX)) {
             // Usually answered from the cache; boxed because the lookup itself needs a large
             // future.
@@ -194,7 +201,11 @@ impl Principal {
                     app.key_activity().record_use(app.store(), &key);
                     let tenant = key.tenant.clone();
                     let key = Some(key);
-                    Ok(Principal { tenant, key })
+                    Ok(Principal {
+                        tenant,
+                        key,
+                        secret,
+                    })
                 }
                 None => Err(unknown_key_error()),
             };
@@ -208,6 +219,7 @@ impl Principal {
         Ok(Principal {
             tenant: tenant_from_header(&parts.headers)?,
             key: None,
+            secret,
         })
     }
 }

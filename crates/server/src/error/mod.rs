@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value};
 
 pub(crate) use from::invalid_skill;
-pub(crate) use render::render;
+pub(crate) use render::{render, to_neutral};
 
 /// This detail is also sent as a header.
 const RETRY_AFTER_DETAIL: &str = "retry_after";

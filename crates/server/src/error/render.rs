@@ -13,7 +13,7 @@ use super::HttpError;
 
 /// The response for an error.
 pub(crate) fn render(error: &HttpError, client: ClientDialect, request_id: &str) -> Response {
-    let rendered = prowess_wire::render_client_error(client, &to_neutral(error, request_id));
+    let rendered = prowess_wire::render_client_error(client, &to_neutral(error, Some(request_id)));
     let mut response = (error.status, Json(rendered.body)).into_response();
     let headers = response.headers_mut();
     for (name, value) in rendered.headers {
@@ -30,7 +30,7 @@ pub(crate) fn render(error: &HttpError, client: ClientDialect, request_id: &str)
 }
 
 /// The error in the neutral form.
-fn to_neutral(error: &HttpError, request_id: &str) -> neutral::ApiError {
+pub(crate) fn to_neutral(error: &HttpError, request_id: Option<&str>) -> neutral::ApiError {
     let details = (*error.details).clone();
     let param = details.get("param").and_then(Value::as_str);
     neutral::ApiError {
@@ -38,7 +38,7 @@ fn to_neutral(error: &HttpError, request_id: &str) -> neutral::ApiError {
         code: Some(error.code.to_owned()),
         param: param.map(str::to_owned),
         details: (!details.is_empty()).then(|| Box::new(Value::Object(details))),
-        request_id: Some(request_id.to_owned()),
+        request_id: request_id.map(str::to_owned),
         ..neutral::ApiError::new(error_kind(error.status), error.message.clone())
     }
 }

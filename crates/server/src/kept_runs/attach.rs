@@ -15,6 +15,7 @@ use prowess_engine::LogEvent;
 use prowess_store::{Error as StoreError, JournalRun, TenantId};
 use prowess_wire::neutral::StreamEvent;
 use prowess_wire::{ClientDialect, ReplyContext, StreamWriter};
+use tokio::time::timeout;
 
 use super::numbered_events::NumberedEvents;
 use super::outcome::RunOutcome;
@@ -23,7 +24,8 @@ use super::run_events::RunEvents;
 use super::stored_request::StoredRequest;
 use super::written_log::write_log_event;
 use crate::app::App;
-use crate::error::HttpError;
+use crate::auth::LostAccess;
+use crate::error::{HttpError, to_neutral};
 use crate::render;
 use crate::route::gateway::UnsupportedFields;
 
@@ -119,8 +121,9 @@ impl Attachment {
         Ok(store.journal_run(&self.tenant, &self.run).await?)
     }
 
-    /// The response that a client gets which sent the request, now or again.
-    pub(crate) async fn respond(self) -> Result<Response, HttpError> {
+    /// The response that a client gets which sent the request, now or again, for as long as it
+    /// has access.
+    pub(crate) async fn respond(self, lost: LostAccess) -> Result<Response, HttpError> {
         let request = &self.request;
         let options = FollowOptions {
             adds_ids: !request.json_array,
@@ -130,7 +133,7 @@ impl Attachment {
         };
         let name = HeaderValue::from_str(&self.run);
         let mut response = match (request.stream, request.background) {
-            (true, _) => self.follow(options).await?,
+            (true, _) => self.follow(options, lost).await?,
             (false, true) if self.request.client() == ClientDialect::Responses => {
                 Json(self.response_object().await?).into_response()
             }
@@ -139,7 +142,10 @@ impl Attachment {
                 let run = render::kept_run(&self.current().await?);
                 (StatusCode::ACCEPTED, Json(run)).into_response()
             }
-            (false, false) => self.wait().await?,
+            (false, false) => tokio::select! {
+                response = self.wait() => response?,
+                refusal = lost => return Err(refusal),
+            },
         };
         if let Ok(name) = name {
             response.headers_mut().insert(RUN_HEADER, name);
@@ -172,8 +178,13 @@ impl Attachment {
         Ok(response)
     }
 
-    /// The events of the run as a stream in its client's dialect.
-    pub(crate) async fn follow(self, options: FollowOptions) -> Result<Response, HttpError> {
+    /// The events of the run as a stream in its client's dialect, for as long as the client has
+    /// access.
+    pub(crate) async fn follow(
+        self,
+        options: FollowOptions,
+        mut lost: LostAccess,
+    ) -> Result<Response, HttpError> {
         let client = self.request.client();
         let mut context = self.context()?;
         context.json_array = options.json_array;
@@ -186,7 +197,11 @@ impl Attachment {
                 events.iter().any(is_response)
             };
             while !has_started(&first) {
-                match events.next().await? {
+                let next = tokio::select! {
+                    next = events.next() => next?,
+                    refusal = &mut lost => return Err(refusal),
+                };
+                match next {
                     Some(more) => first.extend(more),
                     None => break,
                 }
@@ -215,7 +230,10 @@ impl Attachment {
             (HeaderName::from_static("x-accel-buffering"), "no"),
         ];
         let follower = Follower {
-            writer: StreamWriter::new(client, context),
+            writer: StreamWriter::new(client, context.clone()),
+            client,
+            context,
+            lost,
             numbers: NumberedEvents::new(options.after, options.adds_ids),
             is_numbered: !options.json_array,
             ping: self.app.settings().ping_interval.unwrap_or(PING_INTERVAL),
@@ -264,9 +282,12 @@ struct Follower {
     /// Events that were read already.
     first: Option<Vec<LogEvent>>,
     writer: StreamWriter,
+    client: ClientDialect,
+    context: ReplyContext,
     numbers: NumberedEvents,
     is_numbered: bool,
     ping: Duration,
+    lost: LostAccess,
     is_over: bool,
 }
 
@@ -284,30 +305,51 @@ impl Follower {
             if self.is_over {
                 return None;
             }
-            let events = match self.first.take() {
-                Some(first) => first,
-                None => match tokio::time::timeout(self.ping, self.events.next()).await {
-                    Err(_) => {
-                        self.writer.write(&StreamEvent::Ping, &mut out);
+            let next = match self.first.take() {
+                Some(first) => Ok(Ok(Some(first))),
+                None => tokio::select! {
+                    biased;
+                    refusal = &mut self.lost => {
+                        self.refuse(&refusal, &mut out);
                         return Some(out);
                     }
-                    Ok(Ok(Some(events))) => events,
-                    Ok(Ok(None)) => {
-                        self.is_over = true;
-                        return None;
-                    }
-                    Ok(Err(error)) => {
-                        // The client reconnects.
-                        tracing::warn!(%error, "cannot read the events of a run");
-                        return None;
-                    }
+                    next = timeout(self.ping, self.events.next()) => next,
                 },
+            };
+            let events = match next {
+                Err(_) => {
+                    self.writer.write(&StreamEvent::Ping, &mut out);
+                    return Some(out);
+                }
+                Ok(Ok(Some(events))) => events,
+                Ok(Ok(None)) => {
+                    self.is_over = true;
+                    return None;
+                }
+                Ok(Err(error)) => {
+                    // The client reconnects.
+                    tracing::warn!(%error, "cannot read the events of a run");
+                    return None;
+                }
             };
             for event in events {
                 self.write(event, &mut out);
             }
         }
         Some(out)
+    }
+
+    /// Ends the stream of a client that may not follow the run any more. The run goes on, so this
+    /// is no event of it: it has no number, and the response has not failed.
+    fn refuse(&mut self, refusal: &HttpError, out: &mut Vec<u8>) {
+        self.is_over = true;
+        let event = StreamEvent::Error(to_neutral(refusal, None));
+        if self.is_numbered {
+            StreamWriter::new(self.client, self.context.clone()).write(&event, out);
+        } else {
+            // The end of its array.
+            self.writer.write(&event, out);
+        }
     }
 
     fn write(&mut self, event: LogEvent, out: &mut Vec<u8>) {

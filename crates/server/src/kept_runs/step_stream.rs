@@ -18,14 +18,21 @@ use prowess_engine::LogEvent;
 use prowess_store::{JournalRun, Timestamp};
 use prowess_wire::neutral::{Content, Delta, StreamEvent};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::attach::{Attachment, PING_INTERVAL};
 use super::run_events::RunEvents;
+use crate::auth::LostAccess;
 use crate::error::HttpError;
 
 impl Attachment {
-    /// What happens in the run, after the event with number `after`.
-    pub(crate) async fn follow_steps(self, after: Option<u64>) -> Result<Response, HttpError> {
+    /// What happens in the run, after the event with number `after`, for as long as the client has
+    /// access.
+    pub(crate) async fn follow_steps(
+        self,
+        after: Option<u64>,
+        lost: LostAccess,
+    ) -> Result<Response, HttpError> {
         let run = self.current().await?;
         let events = RunEvents::new(&self.app, &self.tenant, &self.run);
         let ping = self.app.settings().ping_interval.unwrap_or(PING_INTERVAL);
@@ -33,6 +40,7 @@ impl Attachment {
             events,
             writer: StepWriter::new(run.created_at, after),
             ping,
+            lost,
             is_over: false,
         };
         let headers = [
@@ -48,6 +56,7 @@ struct StepFollower {
     events: RunEvents,
     writer: StepWriter,
     ping: Duration,
+    lost: LostAccess,
     is_over: bool,
 }
 
@@ -65,7 +74,15 @@ impl StepFollower {
             if self.is_over {
                 return None;
             }
-            match tokio::time::timeout(self.ping, self.events.next()).await {
+            let next = tokio::select! {
+                biased;
+                refusal = &mut self.lost => {
+                    self.is_over = true;
+                    return Some(refusal_event(&refusal));
+                }
+                next = timeout(self.ping, self.events.next()) => next,
+            };
+            match next {
                 Err(_) => out.push_str(": ping\n\n"),
                 Ok(Ok(Some(events))) => {
                     events
@@ -199,6 +216,13 @@ fn text_piece(event: &LogEvent) -> Option<(&'static str, usize, &str)> {
         },
         _ => None,
     }
+}
+
+/// The last event of a client that may not follow the run any more. It is no event of the run, and
+/// so has no number.
+fn refusal_event(refusal: &HttpError) -> String {
+    let json = json!({"kind": "error", "code": refusal.code, "message": refusal.message});
+    format!("data: {json}\n\n")
 }
 
 fn write_event(number: u64, json: &Value, out: &mut String) {

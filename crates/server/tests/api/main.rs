@@ -23,6 +23,7 @@ mod file_space;
 mod files;
 mod in_flight;
 mod leaks;
+mod lost_access;
 mod openapi;
 mod overlap;
 mod owned_objects;

@@ -31,6 +31,7 @@ mod incomplete;
 mod leaving;
 mod limits;
 mod litellm;
+mod lost_access;
 mod max_turns;
 mod models;
 mod otlp;

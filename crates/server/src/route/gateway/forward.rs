@@ -270,7 +270,10 @@ impl GatewayRequest<'_> {
                 }
                 Ok(response)
             }
-            Outcome::Kept(kept) => Box::pin(kept.respond(self.app, reply.meter)).await,
+            Outcome::Kept(kept) => {
+                let lost = self.principal.lost_access(self.app, Permission::UseModels);
+                Box::pin(kept.respond(self.app, reply.meter, lost)).await
+            }
         }
     }
 }

@@ -13,6 +13,7 @@ use super::conversation::AnswerRecorder;
 use super::error::GatewayError;
 use super::request::GatewayRequest;
 use crate::app::App;
+use crate::auth::LostAccess;
 use crate::error::HttpError;
 use crate::kept_runs::attach::Attachment;
 use crate::kept_runs::keep::Keep;
@@ -125,11 +126,12 @@ impl GatewayRequest<'_> {
 }
 
 impl KeptReply {
-    /// Starts the run, if this server is to run it, and answers the client.
+    /// Starts the run, if this server is to run it, and answers the client while it has access.
     pub(super) async fn respond(
         self,
         app: &App,
         mut meter: Meter,
+        lost: LostAccess,
     ) -> Result<Response, GatewayError> {
         let KeptReply { tenant, run, state } = self;
         let attachment = match state {
@@ -151,7 +153,7 @@ impl KeptReply {
                 Attachment::open(app, &tenant, &run).await?
             }
         };
-        Ok(attachment.respond().await?)
+        Ok(attachment.respond(lost).await?)
     }
 }
 

@@ -7,7 +7,9 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
+use futures_util::StreamExt;
 use prowess_mcp::{McpPrincipal, SkillProvider};
+use prowess_provider::is_event_stream;
 
 use super::origin;
 use super::skill_provider::TenantSkillProvider;
@@ -41,9 +43,16 @@ async fn authorize_and_handle(app: &App, request: Request) -> Result<Response, H
     // No longer needed, and absent headers cannot be logged.
     parts.headers.remove(AUTHORIZATION);
     parts.headers.remove("x-api-key");
+    parts.headers.remove("x-goog-api-key");
     let mcp_principal = mcp_principal(app, &principal, own_tools_at_once);
     let request = Request::from_parts(parts, body.bytes);
-    Ok(http.handle(mcp_principal, request).await.map(Body::new))
+    let response = http.handle(mcp_principal, request).await.map(Body::new);
+    if !is_event_stream(response.headers()) {
+        return Ok(response);
+    }
+    // MCP has no event that says why a stream ends; the next request of the client does.
+    let lost = principal.lost_access(app, Permission::Browse);
+    Ok(response.map(|body| Body::from_stream(body.into_data_stream().take_until(lost))))
 }
 
 /// The principal as MCP knows it, with its tenant's skills.

@@ -49,13 +49,14 @@ pub(crate) async fn events(
         Ok(attachment) => attachment,
         Err(error) => return Err(not_kept::explain(&app, tenant, &id, error).await),
     };
+    let lost = principal.lost_access(&app, Permission::UseModels);
     if is_steps {
-        return attachment.follow_steps(after).await;
+        return attachment.follow_steps(after, lost).await;
     }
     let options = FollowOptions {
         after,
         adds_ids: true,
         ..FollowOptions::default()
     };
-    attachment.follow(options).await
+    attachment.follow(options, lost).await
 }

@@ -29,7 +29,8 @@ pub(super) async fn get(
                 after: starting_after,
                 ..FollowOptions::default()
             };
-            return run.follow(options).await;
+            let lost = principal.lost_access(&app, Permission::UseModels);
+            return run.follow(options, lost).await;
         }
         return Ok(Json(run.response_object().await?).into_response());
     }
