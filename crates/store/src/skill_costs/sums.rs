@@ -14,6 +14,10 @@ use super::period_costs::PeriodCosts;
 use super::skill_cost::{OTHER_SKILLS, PartCost, RunCounts, SkillCost};
 use super::write::COUNTS;
 
+/// Skills that are read of a part of a period, those that cost most. With more, parts cannot be
+/// added up, and every report reads the whole period.
+const MAX_READ_SKILLS: usize = 30_000;
+
 /// What skills took in a period.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillCostSums {
@@ -95,7 +99,7 @@ impl Store {
                 let mut costs = self.period_costs(tenant, past.end, None).await?;
                 let before = self.past_costs(tenant, past).await?;
                 // A part that was cut may lack a skill that the other one has.
-                if costs.skills.len().max(before.skills.len()) < SkillCostSums::MAX_SKILLS {
+                if costs.skills.len().max(before.skills.len()) < MAX_READ_SKILLS {
                     costs.add(&before);
                     costs
                 } else {
@@ -169,7 +173,7 @@ fn select_sums(tenant: Option<&TenantId>, from: Timestamp, before: Option<Timest
           ORDER BY SUM(offered_cost_nanos + loaded_cost_nanos + used_cost_nanos) DESC,
                    skill, skill_id
           LIMIT ",
-        i64::try_from(SkillCostSums::MAX_SKILLS).unwrap_or(i64::MAX),
+        i64::try_from(MAX_READ_SKILLS).unwrap_or(i64::MAX),
     );
     let sql = sql.push(") AS each_skill UNION ALL SELECT 'skills', '', ''");
     let sql = within(push_sums(sql).push(" FROM skill_costs"));

@@ -13,6 +13,7 @@ on_both_databases! {
     skills_and_no_skill_are_the_usage,
     rows_of_days_that_are_over_are_merged_and_sums_stay,
     sums_of_past_days_and_of_today_are_added_up,
+    days_that_are_over_are_read_once_for_more_skills_than_are_listed,
     skills_are_listed_with_their_runs_or_without_any,
     pages_of_the_report_have_every_skill_once,
     costs_are_of_the_own_tenant,
@@ -211,6 +212,31 @@ async fn sums_of_past_days_and_of_today_are_added_up(bed: TestBed) {
     assert_eq!(costs.skills[1].runs.offered, 6);
     // Three requests of past days, which are in memory, and the new one.
     assert_eq!(costs.requests, 3 + 1);
+}
+
+async fn days_that_are_over_are_read_once_for_more_skills_than_are_listed(bed: TestBed) {
+    let store = bed.open().await;
+    let since = Timestamp::now().before(5 * DAY);
+    let skill = |number: usize| cost(&format!("skill-{number}"), None, number == 7);
+    let skills = (0..=ALL).map(skill).collect();
+    let row = [row(&bed.tenant, skills)];
+    store.record_usage(&row).await.unwrap();
+    for table in ["usage", "skill_costs"] {
+        let sql = format!("UPDATE {table} SET created_at = {}", since.as_micros());
+        execute(&bed, &sql).await;
+    }
+    let read = || store.skill_costs(Some(&bed.tenant), since, 1);
+    let costs = read().await.unwrap();
+    let listed: Vec<_> = costs
+        .skills
+        .iter()
+        .map(|cost| (&*cost.skill, cost.runs.offered))
+        .collect();
+    let others = u64::try_from(ALL).unwrap();
+    assert_eq!(listed, [("skill-7", 1), ("(other)", others)]);
+    // What is deleted is still in memory.
+    execute(&bed, "DELETE FROM skill_costs").await;
+    assert_eq!(read().await.unwrap(), costs);
 }
 
 async fn skills_are_listed_with_their_runs_or_without_any(bed: TestBed) {
