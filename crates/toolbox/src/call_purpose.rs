@@ -66,11 +66,15 @@ fn text(input: &Value, names: ArgumentNames) -> Option<&str> {
     names.find(input).and_then(Value::as_str)
 }
 
-/// The name of the skill that a model calls so.
+/// The name of the skill that a model calls so, maybe with the name of its plugin.
 fn member_name(members: &[Member], name: &str) -> String {
-    let called = |m: &&Member| m.skill.name == name || neutralise(&m.skill.name) == name;
-    let found = members.iter().find(called);
-    found.map_or_else(|| name.to_owned(), |member| member.skill.name.clone())
+    let find = |name: &str| {
+        let called = |m: &&Member| m.skill.name == name || neutralise(&m.skill.name) == name;
+        members.iter().find(called)
+    };
+    let own = name.rsplit_once(':').map_or(name, |(_, own)| own);
+    let found = find(name).or_else(|| find(own));
+    found.map_or_else(|| own.to_owned(), |member| member.skill.name.clone())
 }
 
 fn use_one(skill: String) -> CallPurpose {

@@ -31,7 +31,10 @@ pub(crate) async fn load_skill(
     input: &Value,
 ) -> ToolOutcome {
     match required_text(input, ArgumentNames::SKILL) {
-        Ok(name) => load_named(state, runner, options, &name, input).await,
+        Ok(name) => {
+            let name = state.without_plugin(&name);
+            load_named(state, runner, options, name, input).await
+        }
         Err(why) => refusal("", "SKILL.md", &why),
     }
 }
@@ -78,12 +81,13 @@ pub(crate) async fn read_resource(
         (Ok(name), Ok(path)) => (name, path),
         (Err(why), _) | (_, Err(why)) => return refusal("", "", &why),
     };
-    if let Err(why) = fetch(state, runner.workspace(), &name).await {
-        return refusal(&name, &path, &why);
+    let name = state.without_plugin(&name);
+    if let Err(why) = fetch(state, runner.workspace(), name).await {
+        return refusal(name, &path, &why);
     }
-    match state.skill(&name) {
+    match state.skill(name) {
         Some(skill) => view_file(limits, &skill, relative_path(&skill, &path)),
-        None => unknown_skill(state, &name),
+        None => unknown_skill(state, name),
     }
 }
 

@@ -145,9 +145,10 @@ async fn parse_call(
         required_text(input, ArgumentNames::SKILL)?,
         required_text(input, ArgumentNames::PATH)?,
     );
-    fetch(state, runner.workspace(), &name).await?;
-    let Some(skill) = state.skill(&name) else {
-        return Err(state.load_order(&name).err().unwrap_or_default());
+    let name = state.without_plugin(&name);
+    fetch(state, runner.workspace(), name).await?;
+    let Some(skill) = state.skill(name) else {
+        return Err(state.load_order(name).err().unwrap_or_default());
     };
     let arguments = match input.get("args") {
         None | Some(Value::Null) => Vec::new(),

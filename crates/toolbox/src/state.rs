@@ -96,6 +96,15 @@ impl SharedState {
         Some(Arc::clone(&found.skill))
     }
 
+    /// The name of a skill without that of its plugin: skills of a plugin name each other so, as
+    /// `superpowers:debugging`. A skill that is called so keeps its name.
+    pub(crate) fn without_plugin<'a>(&self, name: &'a str) -> &'a str {
+        match name.rsplit_once(':') {
+            Some((_, own)) if self.skill(name).is_none() => own,
+            _ => name,
+        }
+    }
+
     /// The skill of this name and those it requires, in the order of loading.
     ///
     /// # Errors

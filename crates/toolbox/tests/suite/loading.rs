@@ -56,6 +56,29 @@ async fn instructions_have_the_path_of_the_skills_folder() {
 }
 
 #[tokio::test]
+async fn a_skill_is_found_by_the_name_that_other_skills_of_its_plugin_use() {
+    let toolbox = toolbox_without_sandbox(&[pdf()], ToolboxOptions::default());
+    let load = json!({ "name": "documents:pdf" });
+    let purpose = toolbox.call_purpose("load_skill", &load);
+    assert_eq!(
+        purpose,
+        toolbox.call_purpose("load_skill", &json!({ "name": "pdf" }))
+    );
+    let loaded = toolbox.call("load_skill", &load, None).await;
+    assert_eq!(loaded.loaded_skills, ["pdf"]);
+    let file = json!({ "name": "documents:pdf", "path": "references/forms.md" });
+    let file = toolbox.call("load_skill", &file, None).await;
+    assert!(text(&file).contains("About forms."), "{}", text(&file));
+    let other = json!({ "name": "documents:docx" });
+    let other = toolbox.call("load_skill", &other, None).await;
+    assert!(
+        text(&other).contains("there is no skill `docx`"),
+        "{}",
+        text(&other)
+    );
+}
+
+#[tokio::test]
 async fn a_load_looks_like_a_native_view_of_the_skill() {
     let toolbox = toolbox_without_sandbox(
         &[SkillFixture::new("pdf").body("# PDF\n\nFill.")],
