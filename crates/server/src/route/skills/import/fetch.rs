@@ -19,6 +19,9 @@ const MAX_SKILLS: usize = 50;
 /// Bytes of a repository's archive, and of all skills together.
 const MAX_TREE_BYTES: u64 = 50_000_000;
 const MAX_SOURCE_BYTES: u64 = 60_000_000;
+/// Archives of an index that are in memory at once, packed and unpacked, before the bytes of their
+/// skills are counted.
+const MAX_ARCHIVES_AT_ONCE: usize = 2;
 /// Time for one request, and for all of them.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(120);
@@ -52,6 +55,7 @@ pub(super) async fn fetch(
         net: FetchLimits {
             total: REQUEST_TIMEOUT,
             index_entries: MAX_SKILLS,
+            concurrent: MAX_ARCHIVES_AT_ONCE,
             tree_bytes: MAX_TREE_BYTES,
             source_bytes: MAX_SOURCE_BYTES,
             ..FetchLimits::default()
