@@ -311,7 +311,7 @@ async fn a_full_disk_is_reported_as_such_and_is_full_for_one_tenant_only() {
     let body: Value = full.json().await.unwrap();
     assert_eq!(text(&body["error"], "code"), "disk-full");
     let message = text(&body["error"], "message");
-    assert!(message.contains("(tenant_disk_bytes)"), "{message}");
+    assert!(message.contains("(tenant_disk_size)"), "{message}");
     server.key = server.key_of("victim").await;
     assert!(put(&server, 300_000).await.status().is_success());
 }

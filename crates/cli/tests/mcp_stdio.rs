@@ -106,8 +106,8 @@ fn a_client_of_an_older_version_gets_no_content_that_is_newer() {
         let mut client = StdioClient::start(dir.path(), &["skills"]);
         let info = json!({"name": "old", "version": "1"});
         let begin = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": info});
-        let begun = client.request("initialize", begin);
-        assert_eq!(begun["result"]["protocolVersion"], version);
+        let started = client.request("initialize", begin);
+        assert_eq!(started["result"]["protocolVersion"], version);
         client.notify("notifications/initialized", json!({}));
         client.call("load_skill", json!({"name": "greet"}));
         let result = client.call("greet__hello", json!({"name": "Ann"}));
@@ -300,12 +300,12 @@ fn runs(word: &str) -> bool {
 
 /// Starts a command that does not end, and waits until it runs.
 fn start_endless(client: &mut StdioClient, marker: &str) -> u64 {
-    let command = format!("echo begun; exec -a {marker} sleep 3600");
+    let command = format!("echo started; exec -a {marker} sleep 3600");
     let call = json!({"name": "bash_code_execution", "arguments": {"command": command},
                       "_meta": {"progressToken": "p"}});
     let id = client.send("tools/call", call);
     let progress = client.wait_for_notification("notifications/progress");
-    assert_eq!(progress["params"]["message"], "begun");
+    assert_eq!(progress["params"]["message"], "started");
     while !runs(marker) {
         std::thread::yield_now();
     }

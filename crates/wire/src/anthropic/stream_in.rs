@@ -118,7 +118,7 @@ impl MessagesReader {
         original_name(&mut block, &self.context);
         self.close(out);
         self.open = Some(index(fields)?);
-        self.growth = BlockGrowth::of(&block.content);
+        self.growth = BlockGrowth::from_content(&block.content);
         let first_delta = self.take_content(&mut block);
         self.push_start(block, out);
         if let Some(delta) = first_delta {
@@ -265,7 +265,7 @@ enum BlockGrowth {
 }
 
 impl BlockGrowth {
-    fn of(content: &Content) -> Self {
+    fn from_content(content: &Content) -> Self {
         match content {
             Content::Text(_) => BlockGrowth::Text,
             Content::Thinking { .. } => BlockGrowth::Thought,
