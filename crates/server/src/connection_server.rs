@@ -16,6 +16,7 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
+use crate::bodies::{Gate, GatedStream};
 use crate::connections::{Admission, CloseMode, ConnectionSlot, Takeover, TrackedBody, current};
 use crate::http_service::HttpService;
 
@@ -52,10 +53,12 @@ impl ConnectionServer {
         let state = admission.state().clone();
         // An upgraded connection keeps its slot until it is released.
         let (alive, mut taken_over) = mpsc::channel(1);
+        let gate = Gate::open();
+        let stream = GatedStream::new(stream, gate.clone());
         let service = service_fn(move |mut request: Request<Incoming>| {
             let (http_service, active) = (http_service.clone(), state.begin_request());
             if request.headers().contains_key(UPGRADE) {
-                let takeover = Takeover::new(state.clone(), alive.clone());
+                let takeover = Takeover::new(state.clone(), gate.clone(), alive.clone());
                 request.extensions_mut().insert(takeover);
             }
             async move {
@@ -119,6 +122,7 @@ fn http_builder(slot: ConnectionSlot) -> Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_TIMEOUT)
+        .max_send_buf_size(MAX_BUFFER_BYTES)
         .max_concurrent_streams(MAX_CONCURRENT_STREAMS);
     builder
 }

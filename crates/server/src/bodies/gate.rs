@@ -8,7 +8,7 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -23,6 +23,8 @@ struct Counters {
     received: AtomicU64,
     /// No frame passes once this many bytes were received.
     allowed: AtomicU64,
+    /// Whether what still arrives is dropped.
+    is_dropping: AtomicBool,
 }
 
 /// The parser needs more bytes for its next item than allowed.
@@ -30,6 +32,19 @@ struct Counters {
 pub(crate) struct ItemTooLong;
 
 impl Gate {
+    /// A gate that is open until a parser waits at it.
+    pub(crate) fn open() -> Gate {
+        let gate = Gate::default();
+        gate.0.allowed.store(u64::MAX, Ordering::Relaxed);
+        gate
+    }
+
+    /// Has everything that still arrives read and dropped, so that its sender, who reads when all
+    /// is sent, gets what it was told.
+    pub(crate) fn drop_rest(&self) {
+        self.0.is_dropping.store(true, Ordering::Relaxed);
+    }
+
     /// Wraps a body so that its frames pass this gate.
     pub(crate) fn guard<B>(&self, body: B) -> GatedBody<B> {
         let gate = self.clone();
@@ -73,7 +88,16 @@ impl Gate {
         self.0.allowed.store(allowed, Ordering::Relaxed);
     }
 
-    fn is_shut(&self) -> bool {
+    pub(super) fn is_dropping(&self) -> bool {
+        self.0.is_dropping.load(Ordering::Relaxed)
+    }
+
+    /// Some bytes have passed.
+    pub(super) fn count(&self, bytes: usize) {
+        self.0.received.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_shut(&self) -> bool {
         self.received() >= self.0.allowed.load(Ordering::Relaxed)
     }
 }
@@ -101,8 +125,7 @@ impl<B: Body<Data = Bytes> + Unpin> Body for GatedBody<B> {
         let frame = ready!(Pin::new(&mut this.body).poll_frame(context));
         let data = frame.as_ref().and_then(|frame| frame.as_ref().ok());
         if let Some(data) = data.and_then(Frame::data_ref) {
-            let received = &this.gate.0.received;
-            received.fetch_add(data.len() as u64, Ordering::Relaxed);
+            this.gate.count(data.len());
         }
         Poll::Ready(frame)
     }

@@ -68,19 +68,23 @@ impl BodyPace {
         loop {
             let (before, start) = (received(), Instant::now());
             let deadline = start + self.next_check(quiet);
+            let waiting = Waiting {
+                pace: self,
+                since: start,
+            };
             let output = tokio::time::timeout_at(deadline, future.as_mut()).await;
-            let waited = start.elapsed();
+            drop(waiting);
             if let Ok(output) = output {
-                self.count_wait(waited);
                 return Ok(output);
             }
+            let waited = start.elapsed();
             let received = received();
             quiet = if received == before {
                 quiet.saturating_add(waited)
             } else {
                 Duration::ZERO
             };
-            self.check(waited, quiet, received)?;
+            self.check(quiet, received)?;
         }
     }
 
@@ -93,9 +97,8 @@ impl BodyPace {
         }
     }
 
-    /// Whether a body may continue after this wait, with this many bytes received.
-    fn check(&mut self, waited: Duration, quiet: Duration, received: u64) -> Result<(), HttpError> {
-        self.count_wait(waited);
+    /// Whether a body may continue with this many bytes received, after this long without data.
+    fn check(&mut self, quiet: Duration, received: u64) -> Result<(), HttpError> {
         let window = *self.window();
         if self.rate > 0 && window.left.is_zero() {
             if received < window.needed {
@@ -141,6 +144,19 @@ impl BodyPace {
             self.rate
         );
         HttpError::new(StatusCode::REQUEST_TIMEOUT, "body-too-slow", message)
+    }
+}
+
+/// Counts the time of a wait when it ends, also when its future is dropped before.
+struct Waiting<'a> {
+    pace: &'a mut BodyPace,
+    since: Instant,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let waited = self.since.elapsed();
+        self.pace.count_wait(waited);
     }
 }
 
@@ -194,7 +210,8 @@ mod tests {
                 Duration::ZERO
             };
             before = received;
-            if let Err(error) = pace.check(look, quiet, received) {
+            pace.count_wait(look);
+            if let Err(error) = pace.check(quiet, received) {
                 return (passed, Some(error.code));
             }
         }
@@ -239,6 +256,17 @@ mod tests {
         }
         assert_eq!(pace.next_check(Duration::ZERO), Duration::from_secs(1));
         assert_eq!(simulate(&mut pace, &[999]).1, Some("body-too-slow"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_of_a_wait_that_is_given_up_counts_too() {
+        let second = Duration::from_secs(1);
+        let mut pace = pace();
+        for _ in 0..29 {
+            let wait = pace.wait(std::future::pending::<()>(), || 30);
+            assert!(tokio::time::timeout(second, wait).await.is_err());
+        }
+        assert!(pace.next_check(Duration::ZERO) <= second);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use prowess_skill::BundleLimits;
 use prowess_store::{KeyLimits, KeyScope, TenantId};
 use prowess_testkit::upstream::MockResponse;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
@@ -465,9 +466,9 @@ async fn a_warm_up_is_refused_as_a_request_is() {
     assert_eq!(after[0]["error"]["code"], "key-unknown", "{after:?}");
 }
 
-#[tokio::test]
-async fn the_bytes_of_a_message_count_as_those_of_a_body_do() {
-    let server = Listening::start(ServerSettings {
+/// Settings with which a message of half a megabyte leaves no place for another.
+fn little_memory() -> ServerSettings {
+    ServerSettings {
         request_bytes: 1 << 20,
         body_bytes_in_flight: 0,
         body_wait: Duration::ZERO,
@@ -477,10 +478,25 @@ async fn the_bytes_of_a_message_count_as_those_of_a_body_do() {
             ..BundleLimits::default()
         },
         ..ServerSettings::default()
-    })
-    .await;
+    }
+}
+
+/// The beginning of a frame with a text of 900,000 bytes, and so many bytes of it.
+fn beginning_of_text(bytes: usize) -> Vec<u8> {
+    let mut frame = vec![0x81, 0xff];
+    frame.extend_from_slice(&900_000_u64.to_be_bytes());
+    // The mask, which changes nothing.
+    frame.extend_from_slice(&[0; 4]);
+    frame.resize(frame.len() + bytes, b'x');
+    frame
+}
+
+#[tokio::test]
+async fn the_bytes_of_a_message_count_as_those_of_a_body_do() {
+    let server = Listening::start(little_memory()).await;
     server.gateway.upstream.respond(MockResponse::never());
-    let large = "x".repeat(900_000);
+    // Counted for its connection, and for the request.
+    let large = "x".repeat(400_000);
     let mut first = server.connect(None).await.unwrap();
     first.send(&create("oai/m1", &large)).await;
     server.sent().await;
@@ -490,7 +506,64 @@ async fn the_bytes_of_a_message_count_as_those_of_a_body_do() {
     let busy = second.answer(&message).await;
     assert_eq!(busy[0]["status"], 429, "{busy:?}");
     assert_eq!(busy[0]["error"]["code"], "tenant-bodies-busy");
+    match second.message().await {
+        Some(Message::Close(Some(frame))) => assert_eq!(u16::from(frame.code), 1013),
+        other => panic!("{other:?}"),
+    }
     message["input"] = "short".into();
-    let well = second.answer(&message).await;
+    let mut third = server.connect(None).await.unwrap();
+    let well = third.answer(&message).await;
     assert_eq!(last(&well)["status"], "completed");
+}
+
+#[tokio::test]
+async fn the_bytes_of_a_message_count_before_it_is_complete() {
+    let server = Listening::start(little_memory()).await;
+    server.gateway.upstream.respond(MockResponse::never());
+    let mut first = server.connect(None).await.unwrap();
+    let large = create("oai/m1", &"x".repeat(400_000));
+    first.send(&large).await;
+    server.sent().await;
+    let mut second = server.connect(None).await.unwrap();
+    let sent = beginning_of_text(300_000);
+    second.0.get_mut().write_all(&sent).await.unwrap();
+    let busy = second.event().await;
+    assert_eq!(busy["status"], 429, "{busy}");
+    assert_eq!(busy["error"]["code"], "tenant-bodies-busy");
+}
+
+#[tokio::test]
+async fn a_message_that_trickles_is_refused_as_a_body_is() {
+    let server = Listening::start(ServerSettings {
+        body_grace: Duration::from_millis(100),
+        min_body_rate: 1_000,
+        ..ServerSettings::default()
+    })
+    .await;
+    let mut socket = server.connect(None).await.unwrap();
+    let sent = beginning_of_text(10);
+    socket.0.get_mut().write_all(&sent).await.unwrap();
+    let refused = socket.event().await;
+    assert_eq!(refused["status"], 408, "{refused}");
+    assert_eq!(refused["error"]["code"], "body-too-slow");
+}
+
+#[tokio::test]
+async fn a_connection_ends_with_its_key() {
+    let server = Listening::start(ServerSettings::default()).await;
+    let limits = KeyLimits::default();
+    let key = server.gateway.key("one", KeyScope::Use, &limits).await;
+    let mut socket = server.connect(Some(&key)).await.unwrap();
+    let answer = socket.answer(&create("stage/hero", "Hello")).await;
+    assert_eq!(last(&answer)["status"], "completed");
+    let store = server.gateway.app.store();
+    let record = store.authenticate(&key).await.unwrap().unwrap();
+    store.revoke_key(&record.tenant, &record.id).await.unwrap();
+    let refused = socket.event().await;
+    assert_eq!(refused["status"], 401, "{refused}");
+    assert_eq!(refused["error"]["code"], "key-unknown");
+    match socket.message().await {
+        Some(Message::Close(Some(frame))) => assert_eq!(u16::from(frame.code), 1008),
+        other => panic!("{other:?}"),
+    }
 }

@@ -8,42 +8,15 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use prowess_provider::is_event_stream;
 use prowess_wire::sse::SseParser;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::conversation::completed_response;
 use super::super::responses::replay;
 use super::connection::{ClientGone, SocketConnection};
+use super::error_events::{error_event, server_error};
 
 /// Bytes of one event, and of a response that is not a stream.
 pub(super) const MAX_EVENT_BYTES: usize = 16 << 20;
-
-/// An error event.
-pub(super) fn error_event(status: StatusCode, error: Value) -> Message {
-    let event = json!({ "type": "error", "status": status.as_u16(), "error": error });
-    Message::Text(event.to_string().into())
-}
-
-/// The last event of a connection that reached its time limit.
-pub(super) fn limit_event(lifetime: bool) -> Message {
-    let (code, message) = if lifetime {
-        (
-            "websocket_connection_limit_reached",
-            "the connection reached its limit of 60 minutes; open a new one to continue",
-        )
-    } else {
-        (
-            "websocket_idle_timeout",
-            "the connection had no message for 15 minutes; open a new one to continue",
-        )
-    };
-    let inner = json!({
-        "type": "invalid_request_error",
-        "code": code,
-        "message": message,
-        "param": null,
-    });
-    error_event(StatusCode::BAD_REQUEST, inner)
-}
 
 /// Sends a complete response as events.
 pub(super) async fn send_replay(
@@ -124,8 +97,4 @@ async fn send_whole(
     };
     connection.send(error_event(status, inner)).await?;
     Ok(None)
-}
-
-fn server_error(message: &str) -> Value {
-    json!({ "type": "server_error", "code": "server_error", "message": message, "param": null })
 }

@@ -9,13 +9,17 @@
 //! |---|---|
 //! | `open_sockets` | limits on the number of sockets |
 //! | `connection` | reading and writing, within time limits |
+//! | `incoming` | bytes of messages that are not complete |
 //! | `turn` | one message and its response |
 //! | `message` | messages of a client, as bodies of requests |
 //! | `memory` | the last response, when it is not stored |
-//! | `events` | events sent to the client |
+//! | `events` | events of a response, sent to the client |
+//! | `error_events` | events that say what is wrong |
 
 mod connection;
+mod error_events;
 mod events;
+mod incoming;
 pub(crate) mod memory;
 mod message;
 pub(crate) mod open_sockets;
@@ -35,11 +39,13 @@ use axum::response::{IntoResponse, Response};
 use prowess_store::TenantId;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use self::connection::{ClientGone, SocketConnection};
+use self::connection::{ClientGone, Received, SocketConnection};
+use self::incoming::IncomingBytes;
 use self::memory::SocketMemory;
 use self::open_sockets::OpenSocket;
 use crate::app::App;
-use crate::auth::{Permission, Principal};
+use crate::auth::{LostAccess, Permission, Principal};
+use crate::bodies::Gate;
 use crate::connections::{ActiveRequest, CloseMode, Takeover, current};
 use crate::error::HttpError;
 use crate::openapi::operation::{Operation, OperationResponse};
@@ -59,6 +65,12 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[RouteRow::openai(
 
 /// How long a connection may be without a message.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+/// The same for one that had a large message: its bytes are counted for its tenant until the
+/// connection ends.
+const LARGE_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// Bytes of a message that is not large. More than a connection can continue from without a stored
+/// response, so that little is lost.
+const MAX_IDLE_BYTES: usize = 8 << 20;
 /// How long a connection may last.
 const MAX_LIFETIME: Duration = Duration::from_secs(60 * 60);
 /// How long one response may take; it may outlast the connection's lifetime.
@@ -87,6 +99,7 @@ async fn connect(
     })?;
     let limit = app.settings().request_bytes;
     let has_key = principal.key().is_some();
+    let lost = principal.lost_access(&app, Permission::UseModels);
     let open = app.open_sockets().open(&principal.tenant, has_key)?;
     let mut active = current::take();
     if let Some(active) = &mut active {
@@ -104,8 +117,9 @@ async fn connect(
     let upgrade = upgrade
         .max_message_size(limit)
         .max_frame_size(limit)
+        .read_buffer_size(incoming::READ_BYTES)
         .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES);
-    Ok(upgrade.on_upgrade(move |socket| handler.serve(socket)))
+    Ok(upgrade.on_upgrade(move |socket| handler.serve(socket, lost)))
 }
 
 /// The headers of each request of the connection.
@@ -141,16 +155,25 @@ enum SocketEnd {
     Gone,
     /// With a code and a reason.
     Closed(u16, &'static str),
+    /// The client may not send messages any more, or the one that it is sending.
+    Refused(HttpError),
 }
 
 impl SocketHandler {
-    async fn serve(mut self, socket: WebSocket) {
+    async fn serve(mut self, socket: WebSocket, mut lost: LostAccess) {
         let takeover = self.takeover.clone();
-        let mut connection = SocketConnection::new(socket, self.app.settings().idle);
+        let gate = takeover.as_ref().map(|takeover| takeover.gate.clone());
+        let gate = gate.unwrap_or_else(Gate::open);
+        let incoming = IncomingBytes::new(&self.app, &self.tenant, gate);
+        let mut connection = SocketConnection::new(socket, incoming, self.app.settings().idle);
         let served = async {
-            match self.serve_messages(&mut connection).await {
+            match self.serve_messages(&mut connection, &mut lost).await {
                 SocketEnd::Gone => connection.confirm_close().await,
                 SocketEnd::Closed(code, reason) => connection.close(code, reason).await,
+                SocketEnd::Refused(refusal) => {
+                    let event = error_events::refusal_event(&refusal);
+                    connection.refuse(refusal.status, event).await;
+                }
             }
         };
         tokio::select! {
@@ -160,23 +183,36 @@ impl SocketHandler {
         }
     }
 
-    /// Serves messages, one after the other.
-    async fn serve_messages(&mut self, connection: &mut SocketConnection) -> SocketEnd {
+    /// Serves messages, one after the other, for as long as the client has access. A response that
+    /// has begun goes on to its end, as over HTTP.
+    async fn serve_messages(
+        &mut self,
+        connection: &mut SocketConnection,
+        lost: &mut LostAccess,
+    ) -> SocketEnd {
         let lifetime = Instant::now() + MAX_LIFETIME;
         loop {
             let takeover = self.takeover.clone();
-            let until = lifetime.min(Instant::now() + IDLE_TIMEOUT);
+            let idle = idle_timeout(connection.reserved());
+            let until = lifetime.min(Instant::now() + idle);
             let received = tokio::select! {
                 biased;
                 () = wait_for_close(takeover.as_ref(), CloseMode::Gracefully) => {
                     return SocketEnd::Closed(close_code::AWAY, "the server is shutting down");
                 }
+                refusal = &mut *lost => return SocketEnd::Refused(refusal),
                 received = timeout_at(until, connection.receive()) => received,
             };
             let message = match received {
-                Ok(Ok(message)) => message,
+                Ok(Ok(Received::Message(message))) => message,
+                Ok(Ok(Received::Refused(refusal))) => return SocketEnd::Refused(refusal),
                 Ok(Err(ClientGone)) => return SocketEnd::Gone,
-                Err(_) => return close_expired(connection, Instant::now() >= lifetime).await,
+                // It has a least rate.
+                Err(_) if connection.is_receiving() && Instant::now() < lifetime => continue,
+                Err(_) => {
+                    let limit = (Instant::now() < lifetime).then_some(idle);
+                    return close_expired(connection, limit).await;
+                }
             };
             self.protect(true);
             let turn = timeout(MAX_TURN_DURATION, self.reply(connection, message)).await;
@@ -184,7 +220,7 @@ impl SocketHandler {
             match turn {
                 Ok(Ok(())) => {}
                 Ok(Err(ClientGone)) => return SocketEnd::Gone,
-                Err(_) => return close_expired(connection, true).await,
+                Err(_) => return close_expired(connection, None).await,
             }
         }
     }
@@ -197,7 +233,8 @@ impl SocketHandler {
         match message {
             Message::Text(text) => self.turn(connection, text).await,
             _ => {
-                let error = events::error_event(StatusCode::BAD_REQUEST, message::not_text_error());
+                let error =
+                    error_events::error_event(StatusCode::BAD_REQUEST, message::not_text_error());
                 connection.send(error).await
             }
         }
@@ -213,9 +250,18 @@ impl SocketHandler {
     }
 }
 
-/// Ends a connection that reached its lifetime or idle timeout.
-async fn close_expired(connection: &mut SocketConnection, lifetime: bool) -> SocketEnd {
-    match connection.send(events::limit_event(lifetime)).await {
+/// How long a connection may be without a message that has so many bytes counted for its tenant.
+fn idle_timeout(reserved: usize) -> Duration {
+    if reserved > MAX_IDLE_BYTES {
+        LARGE_IDLE_TIMEOUT
+    } else {
+        IDLE_TIMEOUT
+    }
+}
+
+/// Ends a connection that reached its lifetime, or this idle timeout.
+async fn close_expired(connection: &mut SocketConnection, idle: Option<Duration>) -> SocketEnd {
+    match connection.send(error_events::limit_event(idle)).await {
         Ok(()) => SocketEnd::Closed(close_code::NORMAL, "connection time limit reached"),
         Err(ClientGone) => SocketEnd::Gone,
     }

@@ -1,7 +1,7 @@
 //! Limits the number of open sockets, overall and per tenant.
 //!
-//! A message is buffered before its bytes can be counted, so the number of sockets bounds that
-//! memory.
+//! The first bytes of a message are buffered before they can be counted, so the number of sockets
+//! bounds that memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -11,8 +11,8 @@ use prowess_wire::ClientDialect;
 use super::super::{Endpoint, GatewayError, forward};
 use super::SocketHandler;
 use super::connection::{ClientGone, SocketConnection};
-use super::events;
 use super::message::CreateMessage;
+use super::{error_events, events};
 use crate::auth::{Permission, Principal};
 use crate::context::Exchange;
 use crate::error::HttpError;
@@ -37,12 +37,13 @@ impl SocketHandler {
         connection: &mut SocketConnection,
         text: Utf8Bytes,
     ) -> Result<(), ClientGone> {
+        let reserved = connection.reserved();
         match connection
-            .run_while_open(self.process_message(text))
+            .run_while_open(self.process_message(text, reserved))
             .await?
         {
             TurnOutcome::Unreadable(error) => {
-                let event = events::error_event(StatusCode::BAD_REQUEST, error);
+                let event = error_events::error_event(StatusCode::BAD_REQUEST, error);
                 connection.send(event).await
             }
             TurnOutcome::Refused(response) => {
@@ -57,14 +58,16 @@ impl SocketHandler {
         }
     }
 
-    async fn process_message(&mut self, text: Utf8Bytes) -> TurnOutcome {
+    /// `counted` bytes of the message are counted already, by its connection.
+    async fn process_message(&mut self, text: Utf8Bytes, counted: usize) -> TurnOutcome {
         // Each message is a request of its own, which begins now.
         self.app = self.app.current();
         let (app, tenant) = (self.app.clone(), self.tenant.clone());
         // The message and its parsed form are counted until the request exists, which counts
         // its own body. After that nothing of the message is kept except in memory.
         let mut reserved = app.body_budget().reserve(&tenant);
-        let bytes = text.len().saturating_add(self.memory.bytes());
+        let more = text.len().saturating_sub(counted);
+        let bytes = more.saturating_add(self.memory.bytes());
         if let Err(error) = reserved.grow(bytes).await {
             let exchange = Exchange::begin(&self.request(Body::empty()), LOG_ROUTE);
             return TurnOutcome::Refused(exchange.end(error.into_response()));
