@@ -201,6 +201,32 @@ async fn an_answer_that_passes_as_it_came_is_added_too() {
 }
 
 #[tokio::test]
+async fn items_that_the_last_event_of_an_answer_leaves_out_are_added() {
+    let message = |text: &str| {
+        json!({"type": "message", "role": "assistant",
+        "content": [{"type": "output_text", "text": text, "annotations": []}]})
+    };
+    let done = |index: u64, text: &str| json!({"type": "response.output_item.done", "output_index": index, "item": message(text)});
+    for output in [json!([]), Value::Null] {
+        let last = json!({"id": "resp_up", "status": "completed", "output": output});
+        let events = [
+            done(1, "Two"),
+            done(0, "One"),
+            json!({"type": "response.completed", "response": last}),
+        ];
+        let streamed = events.map(|event| format!("data: {event}\n\n")).concat();
+        let gateway = Gateway::start().await;
+        let id = begin(&gateway, json!({})).await;
+        gateway.upstream.respond(MockResponse::sse(&streamed));
+        let request =
+            json!({"model": "rsp/m1", "input": "Hello", "conversation": id, "stream": true});
+        let answer = gateway.post("/v1/responses", request.to_string()).await;
+        assert_eq!(answer.text(), streamed);
+        assert_eq!(texts(&items(&gateway, &id).await), ["Hello", "One", "Two"]);
+    }
+}
+
+#[tokio::test]
 async fn an_upstreams_own_conversation_passes_untouched() {
     let gateway = Gateway::start().await;
     gateway

@@ -10,12 +10,13 @@
 //! | `lookup` | the conversation named in `conversation` |
 //! | `items` | items in their stored and sent forms |
 //! | `recorder`, `chat` | storing a response |
-//! | `passthrough` | storing responses that pass unchanged |
+//! | `passthrough`, `final_response` | storing responses that pass unchanged |
 //! | `errors`, `input_shift` | errors in OpenAI's wording; field paths as the client sent them |
 
 mod chat;
 pub(super) mod compaction;
 mod errors;
+mod final_response;
 mod input_shift;
 pub(super) mod items;
 mod lookup;
@@ -30,7 +31,8 @@ use prowess_wire::ClientDialect;
 use prowess_wire::raw::Edit;
 use serde_json::Value;
 
-pub(super) use passthrough::{completed_response, record_passthrough};
+pub(super) use final_response::FinalResponse;
+pub(super) use passthrough::record_passthrough;
 pub(crate) use recorder::{AnswerRecorder, StoredRecorder};
 
 pub(super) use self::input_shift::InputShift;

@@ -9,6 +9,7 @@ use prowess_wire::{Dialect, ReadContext, StreamReader};
 use serde_json::Value;
 
 use super::AnswerRecorder;
+use super::final_response::FinalResponse;
 use crate::route::gateway::observed_body::{ChunkResult, observe};
 
 /// Bytes of a response, or of one event, that is stored.
@@ -34,15 +35,17 @@ struct StreamCollector {
 }
 
 enum EventParser {
-    /// The last event contains the whole response.
-    Responses(SseParser),
+    Responses(SseParser, FinalResponse),
     Chat(Box<StreamReader>),
 }
 
 impl StreamCollector {
     fn new(mut recorder: AnswerRecorder) -> StreamCollector {
         let events = match &mut recorder {
-            AnswerRecorder::Response(_) => EventParser::Responses(SseParser::new(MAX_ANSWER_BYTES)),
+            AnswerRecorder::Response(_) => {
+                let parser = SseParser::new(MAX_ANSWER_BYTES);
+                EventParser::Responses(parser, FinalResponse::default())
+            }
             AnswerRecorder::Chat(chat) => {
                 chat.start_passthrough();
                 let reader = StreamReader::new(Dialect::Chat, ReadContext::default());
@@ -55,12 +58,10 @@ impl StreamCollector {
     /// Adds bytes, or their end; returns the response once it is complete.
     fn push(&mut self, bytes: Option<&[u8]>) -> Option<Value> {
         match (&mut self.events, &mut self.recorder) {
-            (EventParser::Responses(parser), _) => {
+            (EventParser::Responses(parser, response), _) => {
                 let mut events = Vec::new();
                 parser.push(bytes?, &mut events).ok()?;
-                events
-                    .iter()
-                    .find_map(|event| completed_response(&event.data))
+                events.iter().find_map(|event| response.push(&event.data))
             }
             (EventParser::Chat(reader), AnswerRecorder::Chat(chat)) => {
                 let events = match bytes {
@@ -72,18 +73,6 @@ impl StreamCollector {
             }
             _ => None,
         }
-    }
-}
-
-/// The response in a final event.
-pub(in crate::route::gateway) fn completed_response(data: &str) -> Option<Value> {
-    if !data.contains("response.completed") && !data.contains("response.incomplete") {
-        return None;
-    }
-    let mut event: Value = serde_json::from_str(data).ok()?;
-    match event.get("type")?.as_str()? {
-        "response.completed" | "response.incomplete" => event.get_mut("response").map(Value::take),
-        _ => None,
     }
 }
 

@@ -10,7 +10,7 @@ use prowess_provider::is_event_stream;
 use prowess_wire::sse::SseParser;
 use serde_json::Value;
 
-use super::super::conversation::completed_response;
+use super::super::conversation::FinalResponse;
 use super::super::responses::replay;
 use super::connection::{ClientGone, SocketConnection};
 use super::error_events::{error_event, server_error};
@@ -45,7 +45,7 @@ pub(super) async fn send_all(
     }
     let mut bytes = body.into_data_stream();
     let mut parser = SseParser::new(MAX_EVENT_BYTES);
-    let mut completed = None;
+    let (mut response, mut completed) = (FinalResponse::default(), None);
     while let Some(chunk) = connection.run_while_open(bytes.next()).await? {
         let Ok(chunk) = chunk else {
             let inner = server_error("the response ended unexpectedly");
@@ -67,7 +67,7 @@ pub(super) async fn send_all(
             connection.send(Message::Ping(Bytes::new())).await?;
         }
         for event in events {
-            completed = completed_response(&event.data).or(completed);
+            completed = response.push(&event.data).or(completed);
             if event.data != "[DONE]" {
                 connection.send(Message::Text(event.data.into())).await?;
             }
