@@ -16,16 +16,16 @@ const STOP_WORDS: &[&str] = &[
 ];
 
 /// Those of Dutch, French, German, Italian, Portuguese and Spanish that are no words of English
-/// and no names of technologies, without accents. As most skills are in English, they are rare
-/// there, and would count more than what a query is about. Sorted.
+/// and no names or abbreviations of technologies (`dem`, `las`), without accents. As most skills
+/// are in English, they are rare there, and would count more than what a query is about. Sorted.
 const FOREIGN_STOP_WORDS: &[&str] = &[
-    "auch", "auf", "aus", "avec", "bei", "bitte", "cette", "che", "como", "dans", "de", "dei",
-    "del", "della", "dem", "der", "een", "ein", "eine", "einem", "einen", "einer", "el", "esta",
-    "este", "et", "fur", "gli", "het", "ich", "ik", "il", "ist", "je", "kann", "la", "las", "le",
-    "les", "leur", "los", "mein", "meine", "meinem", "meinen", "meiner", "mes", "meu", "mi",
-    "minha", "mon", "nach", "nao", "nel", "nicht", "nos", "nous", "oder", "ou", "para", "pas",
-    "por", "que", "qui", "se", "seu", "sich", "sie", "sind", "sono", "sur", "um", "uma", "un",
-    "una", "und", "une", "van", "von", "voor", "vous", "wie", "wir", "zu", "zum", "zur",
+    "auch", "auf", "aus", "avec", "bei", "bitte", "cette", "che", "como", "dans", "de", "della",
+    "der", "een", "ein", "eine", "einem", "einen", "einer", "el", "esta", "este", "et", "fur",
+    "gli", "het", "ich", "ik", "il", "ist", "je", "kann", "la", "le", "les", "leur", "los", "mein",
+    "meine", "meinem", "meinen", "meiner", "meu", "mi", "minha", "mon", "nach", "nao", "nel",
+    "nicht", "nos", "nous", "oder", "ou", "para", "pas", "por", "que", "qui", "se", "seu", "sich",
+    "sie", "sind", "sono", "sur", "um", "uma", "un", "una", "und", "une", "van", "von", "voor",
+    "vous", "wie", "wir", "zu", "zum", "zur",
 ];
 
 /// Whether a lower-case word is one of them.
