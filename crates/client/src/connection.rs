@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use reqwest::{Method, RequestBuilder, Response, Url};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -82,17 +83,19 @@ impl Client {
     }
 
     /// Sends a request, and turns an error response into an error.
-    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, Error> {
-        let unreachable = |error: reqwest::Error| Error::Unreachable {
-            server: self.server().to_owned(),
-            error: error.without_url(),
-        };
-        let response = request.send().await.map_err(unreachable)?;
-        if response.status().is_success() {
-            Ok(response)
-        } else {
-            Err(refusal_error(response).await)
-        }
+    pub(crate) fn send(&self, request: RequestBuilder) -> BoxFuture<'_, Result<Response, Error>> {
+        Box::pin(async move {
+            let unreachable = |error: reqwest::Error| Error::Unreachable {
+                server: self.server().to_owned(),
+                error: error.without_url(),
+            };
+            let response = request.send().await.map_err(unreachable)?;
+            if response.status().is_success() {
+                Ok(response)
+            } else {
+                Err(refusal_error(response).await)
+            }
+        })
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {

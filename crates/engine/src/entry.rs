@@ -1,6 +1,7 @@
 //! The entry points of the engine: whether a request needs a run, starting one, counting its
 //! tokens, and the containers of a tenant.
 
+use futures_util::future::BoxFuture;
 use prowess_provider::{InputTokenCount, Route};
 use prowess_store::{Error as StoreError, Store, TenantId, UsageRow};
 use prowess_wire::ClientDialect;
@@ -102,20 +103,22 @@ impl Engine {
         self.start_run(request, Some(usage)).await
     }
 
-    async fn start_run(
+    fn start_run(
         &self,
         request: RunRequest,
         usage: Option<UsageRow>,
-    ) -> Result<RunStream, RunError> {
-        let (sender, events) = mpsc::channel(EVENT_BUFFER);
-        // Boxed: an awaited future is moved into each of the futures around it.
-        let prepared = Box::pin(prepare_run(self, request, Purpose::Run, None)).await?;
-        let tools = prepared.tools.toolbox.tools().len();
-        let id = Store::new_run_id()?;
-        let mut run_loop = RunLoop::new(prepared, id.clone(), EventSink::Stream(sender));
-        let usage = usage.and_then(|usage| run_loop.track(usage));
-        tracing::debug!(run = id, tools, "run started");
-        Ok(RunStream::new(id, run_loop.run(), events, usage))
+    ) -> BoxFuture<'_, Result<RunStream, RunError>> {
+        Box::pin(async move {
+            let (sender, events) = mpsc::channel(EVENT_BUFFER);
+            // Boxed: an awaited future is moved into each of the futures around it.
+            let prepared = Box::pin(prepare_run(self, request, Purpose::Run, None)).await?;
+            let tools = prepared.tools.toolbox.tools().len();
+            let id = Store::new_run_id()?;
+            let mut run_loop = RunLoop::new(prepared, id.clone(), EventSink::Stream(sender));
+            let usage = usage.and_then(|usage| run_loop.track(usage));
+            tracing::debug!(run = id, tools, "run started");
+            Ok(RunStream::new(id, run_loop.run(), events, usage))
+        })
     }
 
     /// Checks that a request can be run, without running or storing anything. Returns the
@@ -123,9 +126,11 @@ impl Engine {
     ///
     /// # Errors
     /// When the request cannot be run.
-    pub async fn check(&self, request: RunRequest) -> Result<Option<String>, RunError> {
-        let prepared = Box::pin(prepare_run(self, request, Purpose::Count, None)).await?;
-        Ok(prepared.container.id)
+    pub fn check(&self, request: RunRequest) -> BoxFuture<'_, Result<Option<String>, RunError>> {
+        Box::pin(async move {
+            let prepared = Box::pin(prepare_run(self, request, Purpose::Count, None)).await?;
+            Ok(prepared.container.id)
+        })
     }
 
     /// Counts the tokens of the first turn of a run, with the provider's own counter where it
@@ -134,9 +139,14 @@ impl Engine {
     ///
     /// # Errors
     /// When the request cannot be run, or the provider fails.
-    pub async fn count_tokens(&self, request: RunRequest) -> Result<InputTokenCount, RunError> {
-        let prepared = Box::pin(prepare_run(self, request, Purpose::Count, None)).await?;
-        prepared.count_tokens().await
+    pub fn count_tokens(
+        &self,
+        request: RunRequest,
+    ) -> BoxFuture<'_, Result<InputTokenCount, RunError>> {
+        Box::pin(async move {
+            let prepared = Box::pin(prepare_run(self, request, Purpose::Count, None)).await?;
+            prepared.count_tokens().await
+        })
     }
 
     /// The containers of a tenant, for the API.

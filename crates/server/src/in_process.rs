@@ -11,6 +11,7 @@ use axum::body::Body;
 use axum::http::Request;
 use axum::response::Response;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use prowess_skill::BundleLimits;
 
 use crate::app::App;
@@ -52,10 +53,15 @@ impl App {
 impl InProcessApi {
     /// Responds to a request of an authenticated caller. Keys and tenants in its headers are
     /// ignored.
-    pub async fn call(&self, caller: &InProcessCaller, mut request: Request<Body>) -> Response {
+    pub fn call(
+        &self,
+        caller: &InProcessCaller,
+        mut request: Request<Body>,
+    ) -> BoxFuture<'static, Response> {
         request.extensions_mut().insert(caller.clone());
         request.extensions_mut().insert(InnerCall);
-        self.service.clone().respond(request).await
+        // Boxed, so that callers do not compile the whole server again.
+        Box::pin(self.service.clone().respond(request))
     }
 
     /// Whether the server has a master key. Without one, anybody on its machine may use it.

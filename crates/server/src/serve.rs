@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
 use tokio::time::{Instant, interval_at};
 use tokio_util::sync::CancellationToken;
@@ -81,7 +82,17 @@ const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Serves until `stop` is cancelled and all requests have ended. Fails only if the worker
 /// threads cannot be started.
-pub async fn serve(
+pub fn serve(
+    listener: TcpListener,
+    app: App,
+    stop: CancellationToken,
+    options: ServeOptions,
+) -> BoxFuture<'static, io::Result<()>> {
+    // Boxed, so that callers do not compile the whole server again.
+    Box::pin(serve_until_stopped(listener, app, stop, options))
+}
+
+async fn serve_until_stopped(
     listener: TcpListener,
     app: App,
     stop: CancellationToken,

@@ -3,6 +3,7 @@
 //! See [`blob`](crate::blob) for why this never removes content in use, whatever runs at
 //! the same time.
 
+use futures_util::future::BoxFuture;
 use std::time::Duration;
 
 use crate::Store;
@@ -42,50 +43,52 @@ impl Store {
     /// Removes what has not been referenced or touched for the grace period. It may run
     /// at any time and in several processes concurrently. The grace period is for readers
     /// of content that has just been deleted.
-    pub async fn collect_garbage(&self, grace: Duration) -> Result<GarbageReport> {
-        let now = Timestamp::now();
-        let before = now.before(grace);
-        let mut collected = GarbageReport {
-            files: self.drop_expired_files(before).await?,
-            ..GarbageReport::default()
-        };
-        let sql = Sql::new("DELETE FROM requests WHERE created_at < $1");
-        self.db()
-            .execute(sql.bind(now.before(REQUEST_KEY_RETENTION)))
-            .await?;
-        self.drop_old_runs(now).await?;
-        self.drop_ended_journal_runs(now).await?;
-        self.drop_idle_container_files(now).await?;
-        self.drop_old_batches(now).await?;
-        self.drop_old_provider_files(now.before(PROVIDER_FILE_RETENTION))
-            .await?;
-        // Whole days: costs of skills are merged by days, and belong to the usage of the same.
-        let oldest_day = now.before(USAGE_RETENTION).day_start();
-        self.drop_old_usage(oldest_day).await?;
-        self.drop_old_skill_costs(oldest_day).await?;
-        self.merge_skill_costs(now).await?;
-        self.drop_old_responses(now).await?;
-        self.drop_old_conversations(now).await?;
-        self.drop_old_chats(now).await?;
-        self.drop_unused_blocks().await?;
-        self.drop_unused_vectors(before).await?;
-        self.drop_old_audit_events(now).await?;
-        self.drop_expired_console_sessions(now).await?;
-        let mut after = String::new();
-        loop {
-            let batch = self.find_unreferenced(before, &after).await?;
-            let Some(last) = batch.last() else {
-                break;
+    pub fn collect_garbage(&self, grace: Duration) -> BoxFuture<'_, Result<GarbageReport>> {
+        Box::pin(async move {
+            let now = Timestamp::now();
+            let before = now.before(grace);
+            let mut collected = GarbageReport {
+                files: self.drop_expired_files(before).await?,
+                ..GarbageReport::default()
             };
-            after = last.place.clone();
-            for blob in &batch {
-                if self.collect_blob(blob).await? {
-                    collected.blobs += 1;
-                    collected.bytes += u64::try_from(blob.size).unwrap_or_default();
+            let sql = Sql::new("DELETE FROM requests WHERE created_at < $1");
+            self.db()
+                .execute(sql.bind(now.before(REQUEST_KEY_RETENTION)))
+                .await?;
+            self.drop_old_runs(now).await?;
+            self.drop_ended_journal_runs(now).await?;
+            self.drop_idle_container_files(now).await?;
+            self.drop_old_batches(now).await?;
+            self.drop_old_provider_files(now.before(PROVIDER_FILE_RETENTION))
+                .await?;
+            // Whole days: costs of skills are merged by days, and belong to the usage of the same.
+            let oldest_day = now.before(USAGE_RETENTION).day_start();
+            self.drop_old_usage(oldest_day).await?;
+            self.drop_old_skill_costs(oldest_day).await?;
+            self.merge_skill_costs(now).await?;
+            self.drop_old_responses(now).await?;
+            self.drop_old_conversations(now).await?;
+            self.drop_old_chats(now).await?;
+            self.drop_unused_blocks().await?;
+            self.drop_unused_vectors(before).await?;
+            self.drop_old_audit_events(now).await?;
+            self.drop_expired_console_sessions(now).await?;
+            let mut after = String::new();
+            loop {
+                let batch = self.find_unreferenced(before, &after).await?;
+                let Some(last) = batch.last() else {
+                    break;
+                };
+                after = last.place.clone();
+                for blob in &batch {
+                    if self.collect_blob(blob).await? {
+                        collected.blobs += 1;
+                        collected.bytes += u64::try_from(blob.size).unwrap_or_default();
+                    }
                 }
             }
-        }
-        Ok(collected)
+            Ok(collected)
+        })
     }
 
     /// Expired records of runs, containers and hidden turns.

@@ -24,6 +24,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use moka::future::Cache;
 use prowess_skill::Digest;
 use subtle::ConstantTimeEq;
@@ -278,13 +279,18 @@ impl Store {
     /// The record of a key; `None` if it is unknown, expired or revoked. Cheap: keys are
     /// cached for the configured freshness. While the database is unreachable, keys that
     /// were valid a few minutes ago are still accepted.
-    pub async fn authenticate(&self, presented: &str) -> Result<Option<Arc<KeyRecord>>> {
-        let digest = key_digest(presented);
-        let key = match self.key_cache().fresh.get(&digest).await {
-            Some(key) => Some(key),
-            None => self.look_up_or_use_stale(presented, digest).await?,
-        };
-        Ok(key.filter(|key| key.is_valid(Timestamp::now())))
+    pub fn authenticate<'a>(
+        &'a self,
+        presented: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Arc<KeyRecord>>>> {
+        Box::pin(async move {
+            let digest = key_digest(presented);
+            let key = match self.key_cache().fresh.get(&digest).await {
+                Some(key) => Some(key),
+                None => self.look_up_or_use_stale(presented, digest).await?,
+            };
+            Ok(key.filter(|key| key.is_valid(Timestamp::now())))
+        })
     }
 
     async fn look_up_or_use_stale(

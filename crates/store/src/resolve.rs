@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use moka::future::Cache;
 use prowess_skill::{Bundle, BundleLimits, Digest, LoadOptions, Skill};
 use tokio::sync::OnceCell;
@@ -102,20 +103,22 @@ impl Store {
     ///
     /// # Errors
     /// When there is no such version, or it is revoked.
-    pub async fn resolve(
-        &self,
-        tenant: &TenantId,
-        skill: &str,
-        selector: &VersionSelector,
-    ) -> Result<Arc<ResolvedSkill>> {
-        let key = self.resolve_cache().lookup_key(tenant, skill, selector);
-        if let Some(resolved) = self.resolve_cache().get(&key).await {
-            return Ok(resolved);
-        }
-        match usable_version_id(self.db(), tenant, skill, selector).await? {
-            Some(id) => self.cache_lookup(key, id).await,
-            None => Err(self.missing_version_error(tenant, skill, selector).await),
-        }
+    pub fn resolve<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        skill: &'a str,
+        selector: &'a VersionSelector,
+    ) -> BoxFuture<'a, Result<Arc<ResolvedSkill>>> {
+        Box::pin(async move {
+            let key = self.resolve_cache().lookup_key(tenant, skill, selector);
+            if let Some(resolved) = self.resolve_cache().get(&key).await {
+                return Ok(resolved);
+            }
+            match usable_version_id(self.db(), tenant, skill, selector).await? {
+                Some(id) => self.cache_lookup(key, id).await,
+                None => Err(self.missing_version_error(tenant, skill, selector).await),
+            }
+        })
     }
 
     /// A version for people to read, which may be revoked; its skill must be the tenant's. What is
@@ -123,48 +126,52 @@ impl Store {
     ///
     /// # Errors
     /// When there is no such version.
-    pub async fn resolve_for_reading(
-        &self,
-        tenant: &TenantId,
-        skill: &str,
-        selector: &VersionSelector,
-    ) -> Result<Arc<ResolvedSkill>> {
-        let version = self.version(tenant, skill, selector).await?;
-        self.load_version(&version.id.into()).await
+    pub fn resolve_for_reading<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        skill: &'a str,
+        selector: &'a VersionSelector,
+    ) -> BoxFuture<'a, Result<Arc<ResolvedSkill>>> {
+        Box::pin(async move {
+            let version = self.version(tenant, skill, selector).await?;
+            self.load_version(&version.id.into()).await
+        })
     }
 
     /// The newest versions of several skills, by skill; what is not cached is queried at
     /// once. A skill without a version is left out; [`Store::resolve`] returns the
     /// reason.
-    pub async fn resolve_latest(
-        &self,
-        tenant: &TenantId,
-        skills: &[&str],
-    ) -> Result<HashMap<String, Arc<ResolvedSkill>>> {
-        let mut found = HashMap::new();
-        let mut missing = HashMap::new();
-        for &skill in skills {
-            let latest = &VersionSelector::Latest;
-            let key = self.resolve_cache().lookup_key(tenant, skill, latest);
-            if let Some(resolved) = self.resolve_cache().get(&key).await {
-                found.insert(skill.to_owned(), resolved);
-            } else {
-                missing.insert(skill, key);
+    pub fn resolve_latest<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        skills: &'a [&'a str],
+    ) -> BoxFuture<'a, Result<HashMap<String, Arc<ResolvedSkill>>>> {
+        Box::pin(async move {
+            let mut found = HashMap::new();
+            let mut missing = HashMap::new();
+            for &skill in skills {
+                let latest = &VersionSelector::Latest;
+                let key = self.resolve_cache().lookup_key(tenant, skill, latest);
+                if let Some(resolved) = self.resolve_cache().get(&key).await {
+                    found.insert(skill.to_owned(), resolved);
+                } else {
+                    missing.insert(skill, key);
+                }
             }
-        }
-        let skills: Vec<&str> = missing.keys().copied().collect();
-        for (skill, id) in latest_version_ids(self.db(), tenant, &skills).await? {
-            let Some(key) = missing.remove(skill.as_str()) else {
-                continue;
-            };
-            match self.cache_lookup(key, id).await {
-                Ok(resolved) => found.insert(skill, resolved),
-                // Deleted meanwhile.
-                Err(Error::NotFound { .. }) => continue,
-                Err(error) => return Err(error),
-            };
-        }
-        Ok(found)
+            let skills: Vec<&str> = missing.keys().copied().collect();
+            for (skill, id) in latest_version_ids(self.db(), tenant, &skills).await? {
+                let Some(key) = missing.remove(skill.as_str()) else {
+                    continue;
+                };
+                match self.cache_lookup(key, id).await {
+                    Ok(resolved) => found.insert(skill, resolved),
+                    // Deleted meanwhile.
+                    Err(Error::NotFound { .. }) => continue,
+                    Err(error) => return Err(error),
+                };
+            }
+            Ok(found)
+        })
     }
 
     /// Caches a result of the database, and returns the version.
@@ -196,13 +203,15 @@ impl Store {
     }
 
     /// The skill with all its files, read and verified once and then shared.
-    pub async fn load(&self, resolved: &ResolvedSkill) -> Result<Arc<Skill>> {
-        let load = || async {
-            let version = &resolved.detail.version;
-            let contents = read_version(self.blobs(), &version.id).await?;
-            assemble(&resolved.detail, &contents).map(Arc::new)
-        };
-        resolved.loaded.get_or_try_init(load).await.cloned()
+    pub fn load<'a>(&'a self, resolved: &'a ResolvedSkill) -> BoxFuture<'a, Result<Arc<Skill>>> {
+        Box::pin(async move {
+            let load = || async {
+                let version = &resolved.detail.version;
+                let contents = read_version(self.blobs(), &version.id).await?;
+                assemble(&resolved.detail, &contents).map(Arc::new)
+            };
+            resolved.loaded.get_or_try_init(load).await.cloned()
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -61,47 +62,49 @@ struct StoreInner {
 impl Store {
     /// Opens a store and migrates its schema. Any number of processes may do so
     /// concurrently.
-    pub async fn open(config: &StoreConfig) -> Result<Store> {
-        let storage = match config.blobs.as_str() {
-            // Created only after the database.
-            "local" => None,
-            url => Some(ObjectStorage::open_url(url, &config.blob_options)?),
-        };
-        let evidence = EarlierContent::new(config, storage.as_ref());
-        let db = Arc::new(open_database(config, &evidence).await?);
-        let storage = match storage {
-            Some(storage) => storage,
-            None => ObjectStorage::open_folder(&config.data_dir.join(BLOB_FOLDER))?,
-        };
-        let space = Arc::new(DiskSpace::new(local_folders(config), config.reserve_bytes));
-        let inner = Arc::new(StoreInner {
-            blobs: Blobs::new(db.clone(), storage, config.inline_bytes, Arc::clone(&space)),
-            db,
-            resolve_cache: ResolveCache::new(config.freshness, config.cache_bytes),
-            block_cache: BlockCache::default(),
-            page_cache: PageCache::default(),
-            recent_cache: RecentCache::default(),
-            term_cache: TermCache::default(),
-            routed_cache: RoutedCache::default(),
-            past_usage: PastUsage::default(),
-            past_costs: PastCosts::default(),
-            merge_queue: MergeQueue::default(),
-            vector_cache: VectorCache::default(),
-            new_documents: Notify::new(),
-            key_cache: KeyCache::new(config.freshness),
-            limits: config.limits,
-            disk_space: space,
-            readiness: ReadinessCache::default(),
-            response_growth: TenantGrowth::default(),
-            conversation_growth: TenantGrowth::default(),
-            chat_growth: TenantGrowth::default(),
-            turn_growth: TenantGrowth::default(),
-            audit_retention: config.audit_retention,
-            cache_drops: CacheDrops::default(),
-        });
-        let store = Store(inner, None);
-        store.index_earlier_skills().await?;
-        Ok(store)
+    pub fn open(config: &StoreConfig) -> BoxFuture<'_, Result<Store>> {
+        Box::pin(async move {
+            let storage = match config.blobs.as_str() {
+                // Created only after the database.
+                "local" => None,
+                url => Some(ObjectStorage::open_url(url, &config.blob_options)?),
+            };
+            let evidence = EarlierContent::new(config, storage.as_ref());
+            let db = Arc::new(open_database(config, &evidence).await?);
+            let storage = match storage {
+                Some(storage) => storage,
+                None => ObjectStorage::open_folder(&config.data_dir.join(BLOB_FOLDER))?,
+            };
+            let space = Arc::new(DiskSpace::new(local_folders(config), config.reserve_bytes));
+            let inner = Arc::new(StoreInner {
+                blobs: Blobs::new(db.clone(), storage, config.inline_bytes, Arc::clone(&space)),
+                db,
+                resolve_cache: ResolveCache::new(config.freshness, config.cache_bytes),
+                block_cache: BlockCache::default(),
+                page_cache: PageCache::default(),
+                recent_cache: RecentCache::default(),
+                term_cache: TermCache::default(),
+                routed_cache: RoutedCache::default(),
+                past_usage: PastUsage::default(),
+                past_costs: PastCosts::default(),
+                merge_queue: MergeQueue::default(),
+                vector_cache: VectorCache::default(),
+                new_documents: Notify::new(),
+                key_cache: KeyCache::new(config.freshness),
+                limits: config.limits,
+                disk_space: space,
+                readiness: ReadinessCache::default(),
+                response_growth: TenantGrowth::default(),
+                conversation_growth: TenantGrowth::default(),
+                chat_growth: TenantGrowth::default(),
+                turn_growth: TenantGrowth::default(),
+                audit_retention: config.audit_retention,
+                cache_drops: CacheDrops::default(),
+            });
+            let store = Store(inner, None);
+            store.index_earlier_skills().await?;
+            Ok(store)
+        })
     }
 
     /// The kind of database.

@@ -17,6 +17,7 @@ use crate::{
     activation, bash, declared, fetch, functions, initial_tools, litellm, load, model_text, schema,
     script, search, search_library,
 };
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -120,53 +121,64 @@ impl Toolbox {
     }
 
     /// Calls a tool. Failures are outcomes.
-    pub async fn call(&self, name: &str, input: &Value, progress: ProgressSender) -> ToolOutcome {
-        let Some((spec, route)) = self.find(name) else {
-            return self.unknown_tool(name);
-        };
-        if let Some(skill) = route.own_skill()
-            && !self.state.is_active(skill)
-            && let Err(refused) = self.load_skill_for(name, skill).await
-        {
-            return refused;
-        }
-        let (state, runner, options) = (&self.state, &self.runner, &self.options);
-        let input = schema::without_nulls(&spec.input_schema, input);
-        let input = input.as_ref();
-        let call = CalledTool {
-            spec: &spec,
-            input,
-            progress,
-        };
-        match route {
-            ToolRoute::Load => load::load_skill(state, runner, options, input).await,
-            ToolRoute::LoadOne(skill) => {
-                load::load_named(state, runner, options, &skill, input).await
+    pub fn call<'a>(
+        &'a self,
+        name: &'a str,
+        input: &'a Value,
+        progress: ProgressSender,
+    ) -> BoxFuture<'a, ToolOutcome> {
+        Box::pin(async move {
+            let Some((spec, route)) = self.find(name) else {
+                return self.unknown_tool(name);
+            };
+            if let Some(skill) = route.own_skill()
+                && !self.state.is_active(skill)
+                && let Err(refused) = self.load_skill_for(name, skill).await
+            {
+                return refused;
             }
-            ToolRoute::List => search::list_skills(&state.members(), options.limits.result_bytes),
-            ToolRoute::Search => match state.library() {
-                Some(library) => search_library::search_skills(library, input).await,
-                None => search::search_skills(&state.members(), input),
-            },
-            ToolRoute::Resource => load::read_resource(state, runner, &options.limits, input).await,
-            ToolRoute::Script => script::run_script(state, runner, call).await,
-            ToolRoute::Bash => bash::call(state, runner, call).await,
-            ToolRoute::Editor => {
-                let workspace = runner.workspace();
-                let limits = &options.limits;
-                self.editor.call(state, workspace, limits, input).await
+            let (state, runner, options) = (&self.state, &self.runner, &self.options);
+            let input = schema::without_nulls(&spec.input_schema, input);
+            let input = input.as_ref();
+            let call = CalledTool {
+                spec: &spec,
+                input,
+                progress,
+            };
+            match route {
+                ToolRoute::Load => load::load_skill(state, runner, options, input).await,
+                ToolRoute::LoadOne(skill) => {
+                    load::load_named(state, runner, options, &skill, input).await
+                }
+                ToolRoute::List => {
+                    search::list_skills(&state.members(), options.limits.result_bytes)
+                }
+                ToolRoute::Search => match state.library() {
+                    Some(library) => search_library::search_skills(library, input).await,
+                    None => search::search_skills(&state.members(), input),
+                },
+                ToolRoute::Resource => {
+                    load::read_resource(state, runner, &options.limits, input).await
+                }
+                ToolRoute::Script => script::run_script(state, runner, call).await,
+                ToolRoute::Bash => bash::call(state, runner, call).await,
+                ToolRoute::Editor => {
+                    let workspace = runner.workspace();
+                    let limits = &options.limits;
+                    self.editor.call(state, workspace, limits, input).await
+                }
+                ToolRoute::Code => litellm::run_code(state, runner, call).await,
+                ToolRoute::Entry(skill) => {
+                    litellm::call_entry(state, runner, options, &skill, call).await
+                }
+                ToolRoute::Declared { skill, tool } => {
+                    declared::call_declared(state, runner, &skill, &tool, call).await
+                }
+                ToolRoute::Function { skill, function } => {
+                    functions::call(state, runner, &skill, &function, call).await
+                }
             }
-            ToolRoute::Code => litellm::run_code(state, runner, call).await,
-            ToolRoute::Entry(skill) => {
-                litellm::call_entry(state, runner, options, &skill, call).await
-            }
-            ToolRoute::Declared { skill, tool } => {
-                declared::call_declared(state, runner, &skill, &tool, call).await
-            }
-            ToolRoute::Function { skill, function } => {
-                functions::call(state, runner, &skill, &function, call).await
-            }
-        }
+        })
     }
 
     /// Loads skills without returning their instructions, for a conversation that continues.

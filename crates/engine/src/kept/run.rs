@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use prowess_sandbox::ContainerSetup;
 use prowess_store::{JournalStep, RunLease, RunState, StepKind, UsageRow};
 use prowess_wire::neutral::{ApiError, Response};
@@ -71,13 +72,19 @@ impl Engine {
     ///
     /// # Errors
     /// When the journal cannot be read.
-    pub async fn open_kept(&self, lease: RunLease, claimed: Instant) -> Result<KeptRun, RunError> {
-        let steps = self.store().journal_steps(&lease.run).await?;
-        let (journal, log) = RunJournal::open(self.store().clone(), lease, claimed).await?;
-        Ok(KeptRun {
-            journal,
-            log,
-            steps,
+    pub fn open_kept(
+        &self,
+        lease: RunLease,
+        claimed: Instant,
+    ) -> BoxFuture<'_, Result<KeptRun, RunError>> {
+        Box::pin(async move {
+            let steps = self.store().journal_steps(&lease.run).await?;
+            let (journal, log) = RunJournal::open(self.store().clone(), lease, claimed).await?;
+            Ok(KeptRun {
+                journal,
+                log,
+                steps,
+            })
         })
     }
 }
@@ -98,33 +105,35 @@ impl KeptRun {
 
     /// Runs it to its end, or until this server does not own it any more. `usage` says who
     /// pays for the turns; `observer` is shown the events that are not part of the response.
-    pub async fn run(
+    pub fn run(
         self,
         engine: Engine,
         request: RunRequest,
         usage: UsageRow,
         observer: EventObserver,
-    ) -> KeptEnd {
-        let journal = Arc::clone(&self.journal);
-        let writes_record = Arc::new(AtomicBool::new(false));
-        let running = self.run_steps(engine, request, usage, observer, &writes_record);
-        // The journal is flushed and the lease renewed while the run waits for anything.
-        let maintaining = journal.maintain();
-        tokio::pin!(running, maintaining);
-        tokio::select! {
-            end = &mut running => {
-                // What is being written is written before the caller ends the run.
-                journal.end_maintenance();
-                maintaining.await;
-                end
+    ) -> BoxFuture<'static, KeptEnd> {
+        Box::pin(async move {
+            let journal = Arc::clone(&self.journal);
+            let writes_record = Arc::new(AtomicBool::new(false));
+            let running = self.run_steps(engine, request, usage, observer, &writes_record);
+            // The journal is flushed and the lease renewed while the run waits for anything.
+            let maintaining = journal.maintain();
+            tokio::pin!(running, maintaining);
+            tokio::select! {
+                end = &mut running => {
+                    // What is being written is written before the caller ends the run.
+                    journal.end_maintenance();
+                    maintaining.await;
+                    end
+                }
+                Some(stop) = &mut maintaining => {
+                    // Set before the run is dropped, which writes its record.
+                    let is_cancelled = matches!(stop, JournalStop::CancelRequested);
+                    writes_record.store(is_cancelled, Ordering::Relaxed);
+                    KeptEnd::from(stop)
+                }
             }
-            Some(stop) = &mut maintaining => {
-                // Set before the run is dropped, which writes its record.
-                let is_cancelled = matches!(stop, JournalStop::CancelRequested);
-                writes_record.store(is_cancelled, Ordering::Relaxed);
-                KeptEnd::from(stop)
-            }
-        }
+        })
     }
 
     async fn run_steps(

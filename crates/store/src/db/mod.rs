@@ -13,12 +13,14 @@
 //! A connection whose state is in doubt after a failure is closed and replaced by a new
 //! one; see [`fault`].
 //!
-//! # Size of futures
+//! # Boxed futures
 //!
-//! Waiting for a connection of a pool takes 8 KB of state, for both databases inlined into
-//! every function that uses the store and into everything that awaits it: the future of a
-//! run had 38 KB, copied at each level. So these waits, and what follows a failure, are
-//! boxed here, once.
+//! The body of an `async fn` is compiled wherever it is awaited, in each crate again. So those that
+//! call the drivers are no `async fn`: they return boxed futures, whose bodies are compiled here,
+//! once. As `async fn`, the drivers of both databases were compiled again for every function above
+//! the store that uses it, and their state was a part of all futures above: that of a run had
+//! 38 KB, copied at each level. Waiting for a connection of a pool and what follows a failure are
+//! boxed once more, because few statements need that state.
 
 mod connect;
 #[cfg(test)]
@@ -33,6 +35,7 @@ mod sql;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use sqlx::{AssertSqlSafe, Sqlite, SqlitePool, Transaction};
 #[cfg(feature = "postgres")]
 use sqlx::{PgPool, Postgres};
@@ -151,42 +154,50 @@ impl Db {
     }
 
     /// All rows of a SELECT, outside of any transaction.
-    pub(crate) async fn fetch_all(&self, sql: Sql) -> Result<Vec<DbRow>> {
-        let sql = reject_nul(sql)?;
-        Ok(read!(self, sql, fetch_all, collect))
+    pub(crate) fn fetch_all(&self, sql: Sql) -> BoxFuture<'_, Result<Vec<DbRow>>> {
+        Box::pin(async move {
+            let sql = reject_nul(sql)?;
+            Ok(read!(self, sql, fetch_all, collect))
+        })
     }
 
     /// The first row of a SELECT, if any, outside of any transaction.
-    pub(crate) async fn fetch_optional(&self, sql: Sql) -> Result<Option<DbRow>> {
-        let sql = reject_nul(sql)?;
-        Ok(read!(self, sql, fetch_optional, next))
+    pub(crate) fn fetch_optional(&self, sql: Sql) -> BoxFuture<'_, Result<Option<DbRow>>> {
+        Box::pin(async move {
+            let sql = reject_nul(sql)?;
+            Ok(read!(self, sql, fetch_optional, next))
+        })
     }
 
     /// Begins a transaction that may write.
-    pub(crate) async fn begin(&self) -> Result<Tx> {
-        #[cfg(test)]
-        crash::point()?;
-        match self {
-            Db::Sqlite { writer, faults, .. } => {
-                match Box::pin(writer.begin_with("BEGIN IMMEDIATE")).await {
-                    Ok(tx) => Ok(Tx::Sqlite(tx, Arc::clone(faults))),
-                    Err(error) => Err(Box::pin(faults.on_writer_error(error)).await),
+    pub(crate) fn begin(&self) -> BoxFuture<'_, Result<Tx>> {
+        Box::pin(async move {
+            #[cfg(test)]
+            crash::point()?;
+            match self {
+                Db::Sqlite { writer, faults, .. } => {
+                    match Box::pin(writer.begin_with("BEGIN IMMEDIATE")).await {
+                        Ok(tx) => Ok(Tx::Sqlite(tx, Arc::clone(faults))),
+                        Err(error) => Err(Box::pin(faults.on_writer_error(error)).await),
+                    }
+                }
+                #[cfg(feature = "postgres")]
+                Db::Postgres(pool) => {
+                    let tx = Box::pin(with_statement_timeout(pool.begin())).await?;
+                    Ok(Tx::Postgres(tx))
                 }
             }
-            #[cfg(feature = "postgres")]
-            Db::Postgres(pool) => {
-                let tx = Box::pin(with_statement_timeout(pool.begin())).await?;
-                Ok(Tx::Postgres(tx))
-            }
-        }
+        })
     }
 
     /// Executes one writing statement; returns the number of changed rows.
-    pub(crate) async fn execute(&self, sql: Sql) -> Result<u64> {
-        let mut tx = self.begin().await?;
-        let changed = tx.execute(sql).await?;
-        tx.commit().await?;
-        Ok(changed)
+    pub(crate) fn execute(&self, sql: Sql) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(async move {
+            let mut tx = self.begin().await?;
+            let changed = tx.execute(sql).await?;
+            tx.commit().await?;
+            Ok(changed)
+        })
     }
 
     /// Executes one writing statement with a RETURNING clause, as [`Tx::commit_unsynced`] commits
@@ -194,33 +205,36 @@ impl Db {
     ///
     /// A server answers once instead of four times: with the other changes of that time, a command
     /// over a cluster added 2.5 ms instead of 5.1 ms to its request.
-    pub(crate) async fn write_unsynced(
+    pub(crate) fn write_unsynced(
         &self,
         sql: Sql,
         returning: &'static str,
-    ) -> Result<Vec<DbRow>> {
-        #[cfg(feature = "postgres")]
-        if let Db::Postgres(pool) = self {
-            #[cfg(test)]
-            crash::point()?;
-            // Evaluated once, in the transaction that the server makes of the statement.
-            let unsynced = " AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off' ";
-            let sql = reject_nul(sql.push(unsynced).push(returning))?;
-            let mut writer = Box::pin(pool.acquire()).await?;
-            let written = with_statement_timeout(prepared!(sql).fetch_all(&mut *writer)).await;
-            if written.as_ref().is_err_and(fault::is_suspect) {
-                writer.close_on_drop();
+    ) -> BoxFuture<'_, Result<Vec<DbRow>>> {
+        Box::pin(async move {
+            #[cfg(feature = "postgres")]
+            if let Db::Postgres(pool) = self {
+                #[cfg(test)]
+                crash::point()?;
+                // Evaluated once, in the transaction that the server makes of the statement.
+                let unsynced =
+                    " AND (SELECT set_config('synchronous_commit', 'off', true)) = 'off' ";
+                let sql = reject_nul(sql.push(unsynced).push(returning))?;
+                let mut writer = Box::pin(pool.acquire()).await?;
+                let written = with_statement_timeout(prepared!(sql).fetch_all(&mut *writer)).await;
+                if written.as_ref().is_err_and(fault::is_suspect) {
+                    writer.close_on_drop();
+                }
+                let rows = written?;
+                // Committed, but the caller never learns it.
+                #[cfg(test)]
+                crash::point()?;
+                return Ok(rows.into_iter().map(DbRow::Postgres).collect());
             }
-            let rows = written?;
-            // Committed, but the caller never learns it.
-            #[cfg(test)]
-            crash::point()?;
-            return Ok(rows.into_iter().map(DbRow::Postgres).collect());
-        }
-        let mut tx = self.begin().await?;
-        let rows = tx.fetch_all(sql.push(" ").push(returning)).await?;
-        tx.commit_unsynced().await?;
-        Ok(rows)
+            let mut tx = self.begin().await?;
+            let rows = tx.fetch_all(sql.push(" ").push(returning)).await?;
+            tx.commit_unsynced().await?;
+            Ok(rows)
+        })
     }
 
     /// How many connections are open, and how many of them are idle.
@@ -238,17 +252,19 @@ impl Db {
     }
 
     /// Closes all connections.
-    pub(crate) async fn close(&self) {
-        match self {
-            Db::Sqlite {
-                writer, readers, ..
-            } => {
-                readers.close().await;
-                writer.close().await;
+    pub(crate) fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            match self {
+                Db::Sqlite {
+                    writer, readers, ..
+                } => {
+                    readers.close().await;
+                    writer.close().await;
+                }
+                #[cfg(feature = "postgres")]
+                Db::Postgres(pool) => pool.close().await,
             }
-            #[cfg(feature = "postgres")]
-            Db::Postgres(pool) => pool.close().await,
-        }
+        })
     }
 }
 
@@ -263,22 +279,24 @@ impl Tx {
     }
 
     /// All rows of a statement.
-    pub(crate) async fn fetch_all(&mut self, sql: Sql) -> Result<Vec<DbRow>> {
-        #[cfg(test)]
-        crash::point()?;
-        let sql = reject_nul(sql)?;
-        match self {
-            Tx::Sqlite(tx, faults) => match prepared!(sql).fetch_all(&mut **tx).await {
-                Ok(rows) => Ok(rows.into_iter().map(DbRow::Sqlite).collect()),
-                Err(error) => Err(Box::pin(faults.on_writer_error(error)).await),
-            },
-            #[cfg(feature = "postgres")]
-            Tx::Postgres(tx) => {
-                let sql = with_row_locks(sql);
-                let rows = with_statement_timeout(prepared!(sql).fetch_all(&mut **tx)).await?;
-                Ok(rows.into_iter().map(DbRow::Postgres).collect())
+    pub(crate) fn fetch_all(&mut self, sql: Sql) -> BoxFuture<'_, Result<Vec<DbRow>>> {
+        Box::pin(async move {
+            #[cfg(test)]
+            crash::point()?;
+            let sql = reject_nul(sql)?;
+            match self {
+                Tx::Sqlite(tx, faults) => match prepared!(sql).fetch_all(&mut **tx).await {
+                    Ok(rows) => Ok(rows.into_iter().map(DbRow::Sqlite).collect()),
+                    Err(error) => Err(Box::pin(faults.on_writer_error(error)).await),
+                },
+                #[cfg(feature = "postgres")]
+                Tx::Postgres(tx) => {
+                    let sql = with_row_locks(sql);
+                    let rows = with_statement_timeout(prepared!(sql).fetch_all(&mut **tx)).await?;
+                    Ok(rows.into_iter().map(DbRow::Postgres).collect())
+                }
             }
-        }
+        })
     }
 
     /// The first row of a statement, if any. All rows are read: a statement with
@@ -288,66 +306,74 @@ impl Tx {
     }
 
     /// Executes a statement; returns the number of changed rows.
-    pub(crate) async fn execute(&mut self, sql: Sql) -> Result<u64> {
-        #[cfg(test)]
-        crash::point()?;
-        let sql = reject_nul(sql)?;
-        match self {
-            Tx::Sqlite(tx, faults) => match prepared!(sql).execute(&mut **tx).await {
-                Ok(done) => Ok(done.rows_affected()),
-                Err(error) => Err(Box::pin(faults.on_writer_error(error)).await),
-            },
-            #[cfg(feature = "postgres")]
-            Tx::Postgres(tx) => {
-                let done = with_statement_timeout(prepared!(sql).execute(&mut **tx)).await?;
-                Ok(done.rows_affected())
+    pub(crate) fn execute(&mut self, sql: Sql) -> BoxFuture<'_, Result<u64>> {
+        Box::pin(async move {
+            #[cfg(test)]
+            crash::point()?;
+            let sql = reject_nul(sql)?;
+            match self {
+                Tx::Sqlite(tx, faults) => match prepared!(sql).execute(&mut **tx).await {
+                    Ok(done) => Ok(done.rows_affected()),
+                    Err(error) => Err(Box::pin(faults.on_writer_error(error)).await),
+                },
+                #[cfg(feature = "postgres")]
+                Tx::Postgres(tx) => {
+                    let done = with_statement_timeout(prepared!(sql).execute(&mut **tx)).await?;
+                    Ok(done.rows_affected())
+                }
             }
-        }
+        })
     }
 
     /// Commits the transaction.
-    pub(crate) async fn commit(self) -> Result<()> {
-        #[cfg(test)]
-        crash::point()?;
-        match self {
-            Tx::Sqlite(tx, faults) => match tx.commit().await {
-                Ok(()) => {}
-                Err(error) => return Err(Box::pin(faults.on_writer_error(error)).await),
-            },
-            #[cfg(feature = "postgres")]
-            Tx::Postgres(tx) => with_statement_timeout(tx.commit()).await?,
-        }
-        // Committed, but the caller never learns it.
-        #[cfg(test)]
-        crash::point()?;
-        Ok(())
+    pub(crate) fn commit(self) -> BoxFuture<'static, Result<()>> {
+        Box::pin(async move {
+            #[cfg(test)]
+            crash::point()?;
+            match self {
+                Tx::Sqlite(tx, faults) => match tx.commit().await {
+                    Ok(()) => {}
+                    Err(error) => return Err(Box::pin(faults.on_writer_error(error)).await),
+                },
+                #[cfg(feature = "postgres")]
+                Tx::Postgres(tx) => with_statement_timeout(tx.commit()).await?,
+            }
+            // Committed, but the caller never learns it.
+            #[cfg(test)]
+            crash::point()?;
+            Ok(())
+        })
     }
 
     /// Commits the transaction without waiting until a server has written it to its disk. It
     /// holds for all others at once, but may be undone if the server crashes in the next moment.
     /// SQLite waits always.
-    pub(crate) async fn commit_unsynced(mut self) -> Result<()> {
-        if self.database() == Database::Postgres {
-            let sql = Sql::new("SET LOCAL synchronous_commit TO OFF");
-            self.execute(sql).await?;
-        }
-        self.commit().await
+    pub(crate) fn commit_unsynced(mut self) -> BoxFuture<'static, Result<()>> {
+        Box::pin(async move {
+            if self.database() == Database::Postgres {
+                let sql = Sql::new("SET LOCAL synchronous_commit TO OFF");
+                self.execute(sql).await?;
+            }
+            self.commit().await
+        })
     }
 
     /// Rolls back the transaction. A failure can be ignored: nothing uncommitted is ever
     /// visible, and the connection is checked before its next use.
-    pub(crate) async fn rollback(self) {
-        match self {
-            Tx::Sqlite(tx, faults) => {
-                if let Err(error) = tx.rollback().await {
-                    Box::pin(faults.on_writer_error(error)).await;
+    pub(crate) fn rollback(self) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            match self {
+                Tx::Sqlite(tx, faults) => {
+                    if let Err(error) = tx.rollback().await {
+                        Box::pin(faults.on_writer_error(error)).await;
+                    }
+                }
+                #[cfg(feature = "postgres")]
+                Tx::Postgres(tx) => {
+                    let _ = with_statement_timeout(tx.rollback()).await;
                 }
             }
-            #[cfg(feature = "postgres")]
-            Tx::Postgres(tx) => {
-                let _ = with_statement_timeout(tx.rollback()).await;
-            }
-        }
+        })
     }
 }
 

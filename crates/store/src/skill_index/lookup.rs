@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use prowess_ranking::{
     Explainer, FusedDocument, Int8Vector, MAX_QUERY_CHARS, MatchedWord, ScoredDocument, Scorer,
     SkillQuery, fuse,
@@ -62,48 +63,50 @@ pub(crate) fn check_query(text: &str) -> Result<SkillQuery> {
 impl Store {
     /// The tenant's documents that match a query, best first; among equals the oldest first.
     /// With a vector, those whose vectors are similar count too.
-    pub(crate) async fn rank_documents(
-        &self,
-        tenant: &TenantId,
+    pub(crate) fn rank_documents<'a>(
+        &'a self,
+        tenant: &'a TenantId,
         query: SkillQuery,
-        vector: Option<&QueryVector>,
+        vector: Option<&'a QueryVector>,
         limit: usize,
         explanation: Explanation,
-    ) -> Result<Vec<RankedDocument>> {
-        if (query.is_empty() && vector.is_none()) || limit == 0 {
-            return Ok(Vec::new());
-        }
-        let compared = match vector {
-            Some(query) => {
-                let all = self.tenant_vectors(tenant, query).await;
-                all.map(|all| (query.vector.clone(), all))
+    ) -> BoxFuture<'a, Result<Vec<RankedDocument>>> {
+        Box::pin(async move {
+            if (query.is_empty() && vector.is_none()) || limit == 0 {
+                return Ok(Vec::new());
             }
-            None => None,
-        };
-        for _ in 0..MAX_ATTEMPTS {
-            let Some(snapshot) = self.index_snapshot(tenant, &query).await? else {
-                continue;
+            let compared = match vector {
+                Some(query) => {
+                    let all = self.tenant_vectors(tenant, query).await;
+                    all.map(|all| (query.vector.clone(), all))
+                }
+                None => None,
             };
-            let Some(lists) = self.query_lists(tenant, &snapshot, &query).await? else {
-                continue;
-            };
-            let vectors = compared.as_ref().map_or(0, |(_, all)| all.memory());
-            let is_inline = lists.is_little_work(snapshot.places(), vectors);
-            let rank = move || {
-                let compared = compared.as_ref();
-                rank(&query, &snapshot, lists, compared, limit, explanation)
-            };
-            let (ranked, new_terms) = if is_inline {
-                rank()?
-            } else {
-                // A large index takes milliseconds, for which no other request should wait.
-                let ranked = tokio::task::spawn_blocking(rank).await;
-                ranked.unwrap_or(Err(Error::Busy))?
-            };
-            self.term_cache().keep(new_terms).await;
-            return Ok(ranked);
-        }
-        Err(Error::Busy)
+            for _ in 0..MAX_ATTEMPTS {
+                let Some(snapshot) = self.index_snapshot(tenant, &query).await? else {
+                    continue;
+                };
+                let Some(lists) = self.query_lists(tenant, &snapshot, &query).await? else {
+                    continue;
+                };
+                let vectors = compared.as_ref().map_or(0, |(_, all)| all.memory());
+                let is_inline = lists.is_little_work(snapshot.places(), vectors);
+                let rank = move || {
+                    let compared = compared.as_ref();
+                    rank(&query, &snapshot, lists, compared, limit, explanation)
+                };
+                let (ranked, new_terms) = if is_inline {
+                    rank()?
+                } else {
+                    // A large index takes milliseconds, for which no other request should wait.
+                    let ranked = tokio::task::spawn_blocking(rank).await;
+                    ranked.unwrap_or(Err(Error::Busy))?
+                };
+                self.term_cache().keep(new_terms).await;
+                return Ok(ranked);
+            }
+            Err(Error::Busy)
+        })
     }
 }
 

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use moka::future::Cache;
 
 use crate::Store;
@@ -70,33 +71,35 @@ impl Default for RoutedCache {
 
 impl Store {
     /// Documents of the tenant by their numbers. One that was deleted or replaced may be absent.
-    pub(super) async fn routed_documents(
-        &self,
-        tenant: &TenantId,
-        numbers: &[i64],
-    ) -> Result<HashMap<i64, Arc<RoutedDocument>>> {
-        let cache = &self.routed_cache().0;
-        let name: Arc<str> = tenant.as_str().into();
-        let mut found = HashMap::with_capacity(numbers.len());
-        let mut missing = Vec::new();
-        for number in numbers {
-            match cache.get(&(Arc::clone(&name), *number)).await {
-                Some(document) => drop(found.insert(*number, document)),
-                None => missing.push(*number),
+    pub(super) fn routed_documents<'a>(
+        &'a self,
+        tenant: &'a TenantId,
+        numbers: &'a [i64],
+    ) -> BoxFuture<'a, Result<HashMap<i64, Arc<RoutedDocument>>>> {
+        Box::pin(async move {
+            let cache = &self.routed_cache().0;
+            let name: Arc<str> = tenant.as_str().into();
+            let mut found = HashMap::with_capacity(numbers.len());
+            let mut missing = Vec::new();
+            for number in numbers {
+                match cache.get(&(Arc::clone(&name), *number)).await {
+                    Some(document) => drop(found.insert(*number, document)),
+                    None => missing.push(*number),
+                }
             }
-        }
-        if missing.is_empty() {
-            return Ok(found);
-        }
-        let sql = select_routed(self.database(), tenant, &missing);
-        for row in self.db().fetch_all(sql).await? {
-            let (number, document) = (row.int("number")?, RoutedDocument::from_row(&row)?);
-            let document = Arc::new(document);
-            let key = (Arc::clone(&name), number);
-            cache.insert(key, Arc::clone(&document)).await;
-            found.insert(number, document);
-        }
-        Ok(found)
+            if missing.is_empty() {
+                return Ok(found);
+            }
+            let sql = select_routed(self.database(), tenant, &missing);
+            for row in self.db().fetch_all(sql).await? {
+                let (number, document) = (row.int("number")?, RoutedDocument::from_row(&row)?);
+                let document = Arc::new(document);
+                let key = (Arc::clone(&name), number);
+                cache.insert(key, Arc::clone(&document)).await;
+                found.insert(number, document);
+            }
+            Ok(found)
+        })
     }
 }
 
