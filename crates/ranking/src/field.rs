@@ -66,6 +66,12 @@ impl FieldCounts {
             .filter(move |field| self.get(*field) > 0)
     }
 
+    /// Whether name or description has a number.
+    #[inline]
+    pub fn is_in_summary(self) -> bool {
+        self.get(Field::Name) > 0 || self.get(Field::Description) > 0
+    }
+
     /// Whether all numbers are zero.
     pub fn is_zero(self) -> bool {
         self.0 == [0; 4]

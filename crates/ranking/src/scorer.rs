@@ -10,7 +10,7 @@
 //! of postings.
 
 use crate::best::{BestDocuments, ScoredDocument, sort_best};
-use crate::bm25f::{FieldNorms, WeighedCounts};
+use crate::bm25f::FieldNorms;
 use crate::corpus::CorpusStats;
 use crate::field::{Field, FieldCounts};
 use crate::pairs::is_pair;
@@ -49,21 +49,12 @@ pub struct DocumentFrequency {
 impl DocumentFrequency {
     /// Counts a skill that has the term.
     pub fn add(&mut self, counts: FieldCounts) {
-        let in_summary = counts.get(Field::Name) > 0 || counts.get(Field::Description) > 0;
         self.whole += 1;
-        self.summary += u64::from(in_summary);
+        self.summary += u64::from(counts.is_in_summary());
     }
 }
 
-/// What is summed up for one skill.
-#[derive(Debug, Clone, Copy, Default)]
-struct ScoreSums {
-    whole: f64,
-    summary: f64,
-}
-
-/// What is summed up for the name of one skill. Few postings are of names, so it is apart from
-/// what all of them add to.
+/// What is summed up for the name of one skill.
 #[derive(Debug, Clone, Copy, Default)]
 struct NameSums {
     /// The rarities of the query's terms that its name has.
@@ -84,10 +75,10 @@ impl NameSums {
 }
 
 /// The scores by all fields, and by name and description.
-fn scores(sums: &ScoreSums, name: &NameSums) -> (f64, f64) {
+fn scores(whole: f64, summary: f64, name: &NameSums) -> (f64, f64) {
     let bonus = name.bonus();
-    let by_summary = sums.summary + bonus;
-    (sums.whole + bonus + SUMMARY_SHARE * by_summary, by_summary)
+    let by_summary = summary + bonus;
+    (whole + bonus + SUMMARY_SHARE * by_summary, by_summary)
 }
 
 /// How much the postings of the current term count.
@@ -104,7 +95,11 @@ struct TermWeights {
 pub struct Scorer<'a> {
     query: &'a SkillQuery,
     norms: FieldNorms,
-    sums: Vec<ScoreSums>,
+    /// What is summed up for each skill: by all fields, by name and description, and for its name.
+    /// Few postings are of names and descriptions. Apart, the sums that all postings add to stay in
+    /// a processor's nearest caches.
+    whole: Vec<f64>,
+    summaries: Vec<f64>,
     names: Vec<NameSums>,
     /// For each term of the query, its weight by its rarity in all fields.
     weights: Vec<f64>,
@@ -117,7 +112,8 @@ impl<'a> Scorer<'a> {
         Self {
             query,
             norms: FieldNorms::new(corpus),
-            sums: vec![ScoreSums::default(); slots],
+            whole: vec![0.0; slots],
+            summaries: vec![0.0; slots],
             names: vec![NameSums::default(); slots],
             weights: vec![0.0; query.terms().len()],
             current: TermWeights::default(),
@@ -154,17 +150,23 @@ impl<'a> Scorer<'a> {
     }
 
     /// Adds postings of the current term, weighed by the norms of the same skills. A place is the
-    /// distance of a document from `first`; `counts` has one element for each. What the names add
-    /// is for [`add_name`](Self::add_name).
-    pub fn add_list(&mut self, first: u32, places: &[u32], counts: &[WeighedCounts]) {
-        let TermWeights { whole, summary, .. } = self.current;
-        let sums = self.sums.get_mut(first as usize..).unwrap_or_default();
-        for (place, counts) in places.iter().zip(counts) {
-            if let Some(sums) = sums.get_mut(*place as usize) {
-                sums.whole += whole * f64::from(counts.whole);
-                sums.summary += summary * f64::from(counts.summary);
-            }
-        }
+    /// distance of a document from `first`; `counts` has for each the weighed counts of all fields.
+    /// What names and descriptions add besides is for [`add_summaries`](Self::add_summaries) and
+    /// [`add_name`](Self::add_name).
+    pub fn add_list(&mut self, first: u32, places: &[u32], counts: &[f32]) {
+        add_weighed(&mut self.whole, first, places, counts, self.current.whole);
+    }
+
+    /// Adds those postings of the current term that are of names and descriptions, with the weighed
+    /// counts of these fields only.
+    pub fn add_summaries(&mut self, first: u32, places: &[u32], counts: &[f32]) {
+        add_weighed(
+            &mut self.summaries,
+            first,
+            places,
+            counts,
+            self.current.summary,
+        );
     }
 
     /// Adds that the name of a document, which has so many words, has the current term.
@@ -181,7 +183,8 @@ impl<'a> Scorer<'a> {
     /// Adds a posting of the current term, with its name.
     pub fn add_posting(&mut self, posting: &Posting) {
         let counts = self.norms.weigh(posting.counts, posting.lengths);
-        self.add_list(posting.document, &[0], &[counts]);
+        self.add_list(posting.document, &[0], &[counts.whole]);
+        self.add_summaries(posting.document, &[0], &[counts.summary]);
         if posting.counts.get(Field::Name) > 0 {
             self.add_name(posting.document, posting.lengths.get(Field::Name));
         }
@@ -189,8 +192,10 @@ impl<'a> Scorer<'a> {
 
     /// Takes back all that was added for a document, so that it is not found.
     pub fn forget(&mut self, document: u32) {
-        if let Some(sums) = self.sums.get_mut(document as usize) {
-            *sums = ScoreSums::default();
+        for sums in [&mut self.whole, &mut self.summaries] {
+            if let Some(sum) = sums.get_mut(document as usize) {
+                *sum = 0.0;
+            }
         }
         if let Some(sums) = self.names.get_mut(document as usize) {
             *sums = NameSums::default();
@@ -201,19 +206,21 @@ impl<'a> Scorer<'a> {
     /// equals, the lowest number first.
     pub fn top(&self, limit: usize) -> Vec<ScoredDocument> {
         let depth = FUSED_DEPTH.max(limit);
-        let mut by_whole = BestDocuments::new(depth, self.sums.len());
-        let mut by_summary = BestDocuments::new(depth, self.sums.len());
-        for (document, (sums, name)) in (0..).zip(self.sums.iter().zip(&self.names)) {
+        let slots = self.whole.len();
+        let mut by_whole = BestDocuments::new(depth, slots);
+        let mut by_summary = BestDocuments::new(depth, slots);
+        let sums = self.whole.iter().zip(&self.summaries).zip(&self.names);
+        for (document, ((whole, summary), name)) in (0..).zip(sums) {
             // Every posting adds to it.
-            if sums.whole > 0.0 {
-                let (whole, summary) = scores(sums, name);
+            if *whole > 0.0 {
+                let (whole, summary) = scores(*whole, *summary, name);
                 by_whole.add(document, whole);
                 by_summary.add(document, summary);
             }
         }
         let mut fused = by_whole.into_reciprocal_ranks(1.0);
         // For each document, the place after its own in `fused`; 0 if it is not there.
-        let mut places = vec![0u32; self.sums.len()];
+        let mut places = vec![0u32; slots];
         for (place, scored) in (1..).zip(&fused) {
             if let Some(own) = places.get_mut(scored.document as usize) {
                 *own = place;
@@ -238,5 +245,15 @@ impl<'a> Scorer<'a> {
 
     pub(crate) fn query(&self) -> &'a SkillQuery {
         self.query
+    }
+}
+
+/// Adds weighed counts to the sums of documents. A place is the distance of a document from `first`.
+fn add_weighed(sums: &mut [f64], first: u32, places: &[u32], counts: &[f32], weight: f64) {
+    let sums = sums.get_mut(first as usize..).unwrap_or_default();
+    for (place, count) in places.iter().zip(counts) {
+        if let Some(sum) = sums.get_mut(*place as usize) {
+            *sum += weight * f64::from(*count);
+        }
     }
 }

@@ -315,17 +315,24 @@ fn lists_that_were_weighed_before_give_the_same_scores() {
             scorer.begin_term(number, having);
             for (start, part) in [(0, &first), (9, &second)] {
                 let (mut places, mut counts) = (Vec::new(), Vec::new());
+                let (mut summary_places, mut summaries) = (Vec::new(), Vec::new());
                 for (place, skill) in (0..).zip(part) {
                     let Some(own) = skill.get(&term.term) else {
                         continue;
                     };
                     places.push(place);
-                    counts.push(norms.weigh(own, skill.lengths()));
+                    let weighed = norms.weigh(own, skill.lengths());
+                    counts.push(weighed.whole);
+                    if weighed.summary > 0.0 {
+                        summary_places.push(place);
+                        summaries.push(weighed.summary);
+                    }
                     if own.get(Field::Name) > 0 {
                         scorer.add_name(start + place, skill.lengths().get(Field::Name));
                     }
                 }
                 scorer.add_list(start, &places, &counts);
+                scorer.add_summaries(start, &summary_places, &summaries);
             }
         }
         scorer.forget(9);

@@ -142,10 +142,10 @@ fn a_term_that_would_take_the_place_of_many_others_is_not_kept() {
         });
         let parts = std::iter::once(writer.bytes.as_slice());
         let postings = TermList::decode(parts, documents as usize).unwrap();
-        let counts = postings.weigh(&norms, &vec![lengths; documents as usize]);
+        let weighed = postings.weigh(&norms, &vec![lengths; documents as usize]);
         let list = Some(WeighedList {
             postings: Arc::new(postings),
-            counts,
+            weighed,
         });
         let (block, pages) = (1, 1);
         Arc::new(KeptTerm {
@@ -155,8 +155,8 @@ fn a_term_that_would_take_the_place_of_many_others_is_not_kept() {
     };
     run(async {
         let cache = TermCache::default();
-        // A posting takes 20 bytes, and a name four more.
-        let many = u32::try_from(MAX_KEPT_TERM_BYTES / 24 + 1).unwrap();
+        // A posting takes 16 bytes, one of a description 8 more and one of a name 12 more.
+        let many = u32::try_from(MAX_KEPT_TERM_BYTES / 28 + 1).unwrap();
         let key = |term: &str| -> TermKey { term.as_bytes().into() };
         let terms = vec![(key("few"), term(many / 2)), (key("many"), term(many))];
         cache.keep(terms).await;

@@ -30,8 +30,8 @@ pub(super) const INLINE_RANKING_BYTES: usize = 128 << 10;
 /// Postings to add up above which a query is ranked on another thread: about as much work as to
 /// decode [`INLINE_RANKING_BYTES`].
 pub(super) const INLINE_POSTINGS: usize = if cfg!(test) { 200 } else { 200_000 };
-/// Memory for the lists of terms that queries have read, of all tenants together. A posting takes
-/// 20 bytes, so all lists of some thousand skills fit, and the frequent terms of many more. Without
+/// Memory for the lists of terms that queries have read, of all tenants together. Most postings take
+/// 16 bytes, so all lists of some thousand skills fit, and the frequent terms of many more. Without
 /// it, each search reads and weighs all postings of its terms.
 pub(super) const TERM_CACHE_BYTES: u64 = if cfg!(test) { 64 << 10 } else { 64 << 20 };
 /// Maximum bytes of one term there; a larger one is not kept.

@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use moka::future::Cache;
-use prowess_ranking::{FieldNorms, WeighedCounts};
+use prowess_ranking::FieldNorms;
 
 use super::limits::{MAX_KEPT_TERM_BYTES, TERM_CACHE_BYTES};
-use super::term_list::TermList;
+use super::term_list::{TermList, WeighedPostings};
 use crate::tenant::TenantId;
 
 /// What an entry takes beside its key and its lists.
@@ -20,8 +20,7 @@ const ENTRY_BYTES: usize = 256;
 #[derive(Debug, Clone)]
 pub(super) struct WeighedList {
     pub(super) postings: Arc<TermList>,
-    /// In the order of the postings.
-    pub(super) counts: Arc<[WeighedCounts]>,
+    pub(super) weighed: WeighedPostings,
 }
 
 /// What is known of a term in a block.
@@ -55,7 +54,7 @@ impl KeptTerm {
     /// Bytes that it takes in memory, with those of its key.
     fn memory(&self, key: &[u8]) -> usize {
         let lists = self.lists.iter().filter_map(|kept| kept.list.as_ref());
-        let lists = lists.map(|list| list.postings.memory() + size_of_val(&*list.counts));
+        let lists = lists.map(|list| list.postings.memory() + list.weighed.memory());
         lists.sum::<usize>() + size_of_val(&*self.lists) + key.len() + ENTRY_BYTES
     }
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use prowess_ranking::{DocumentFrequency, Field, FieldCounts, FieldNorms, WeighedCounts};
+use prowess_ranking::{DocumentFrequency, Field, FieldCounts, FieldNorms};
 
 use super::posting::each_posting;
 use crate::error::Result;
@@ -15,9 +15,27 @@ pub(super) struct TermList {
     places: Box<[u32]>,
     /// How often the documents at these places have it.
     counts: Box<[FieldCounts]>,
-    /// The places of those whose names have it.
+    /// The places of those whose names or descriptions have it, and of those whose names have it.
+    summarized: Box<[u32]>,
     named: Box<[u32]>,
     having: DocumentFrequency,
+}
+
+/// The weighed counts of a list's postings: 4 bytes for most of them, which are of neither names
+/// nor descriptions.
+#[derive(Debug, Clone)]
+pub(super) struct WeighedPostings {
+    /// Of all fields, in the order of the places.
+    pub(super) whole: Arc<[f32]>,
+    /// Of names and descriptions, in the order of the places that have these.
+    pub(super) summaries: Arc<[f32]>,
+}
+
+impl WeighedPostings {
+    /// Bytes that they take in memory.
+    pub(super) fn memory(&self) -> usize {
+        size_of_val(&*self.whole) + size_of_val(&*self.summaries)
+    }
 }
 
 impl TermList {
@@ -26,7 +44,8 @@ impl TermList {
         parts: impl Iterator<Item = &'a [u8]>,
         documents: usize,
     ) -> Result<Self> {
-        let (mut places, mut all_counts, mut named) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut places, mut all_counts) = (Vec::new(), Vec::new());
+        let (mut summarized, mut named) = (Vec::new(), Vec::new());
         let mut having = DocumentFrequency::default();
         let mut next = 0;
         for part in parts {
@@ -39,6 +58,9 @@ impl TermList {
                 places.push(found.place);
                 all_counts.push(found.counts);
                 having.add(found.counts);
+                if found.counts.is_in_summary() {
+                    summarized.push(found.place);
+                }
                 if found.counts.get(Field::Name) > 0 {
                     named.push(found.place);
                 }
@@ -48,6 +70,7 @@ impl TermList {
         Ok(TermList {
             places: places.into(),
             counts: all_counts.into(),
+            summarized: summarized.into(),
             named: named.into(),
             having,
         })
@@ -60,11 +83,19 @@ impl TermList {
     /// Bytes that it takes in memory.
     pub(super) fn memory(&self) -> usize {
         let posting = size_of::<u32>() + size_of::<FieldCounts>();
-        posting * self.places.len() + size_of_val(&*self.named) + size_of::<Self>()
+        posting * self.places.len()
+            + size_of_val(&*self.summarized)
+            + size_of_val(&*self.named)
+            + size_of::<Self>()
     }
 
     pub(super) fn places(&self) -> &[u32] {
         &self.places
+    }
+
+    /// The places of the documents whose names or descriptions have the term.
+    pub(super) fn summarized(&self) -> &[u32] {
+        &self.summarized
     }
 
     /// The places of the documents whose names have the term.
@@ -99,18 +130,20 @@ impl TermList {
     }
 
     /// The weighed counts of all postings. `lengths` are those of the block's documents.
-    pub(super) fn weigh(
-        &self,
-        norms: &FieldNorms,
-        lengths: &[FieldCounts],
-    ) -> Arc<[WeighedCounts]> {
-        let postings = self.places.iter().zip(&self.counts);
-        postings
-            .map(|(place, counts)| {
-                let lengths = lengths.get(*place as usize).copied();
-                norms.weigh(*counts, lengths.unwrap_or_default())
-            })
-            .collect()
+    pub(super) fn weigh(&self, norms: &FieldNorms, lengths: &[FieldCounts]) -> WeighedPostings {
+        let mut summaries = Vec::with_capacity(self.summarized.len());
+        let whole = self.iter().map(|(place, counts)| {
+            let lengths = lengths.get(place as usize).copied();
+            let weighed = norms.weigh(counts, lengths.unwrap_or_default());
+            if counts.is_in_summary() {
+                summaries.push(weighed.summary);
+            }
+            weighed.whole
+        });
+        WeighedPostings {
+            whole: whole.collect(),
+            summaries: summaries.into(),
+        }
     }
 }
 
@@ -151,7 +184,9 @@ mod tests {
             let in_summary = postings.iter().filter(|own| {
                 has(Field::Name)(own) || has(Field::Description)(own)
             });
-            prop_assert_eq!(found.having().summary, in_summary.count() as u64);
+            let in_summary: Vec<_> = in_summary.map(|(place, _)| *place).collect();
+            prop_assert_eq!(found.summarized(), in_summary.as_slice());
+            prop_assert_eq!(found.having().summary, in_summary.len() as u64);
             prop_assert_eq!(found.having().whole, postings.len() as u64);
             let mut common = Vec::new();
             let selected: Vec<_> = selected.into_iter().collect();

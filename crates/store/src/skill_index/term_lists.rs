@@ -80,8 +80,10 @@ impl<'a> TermLists<'a> {
         }
         scorer.begin_term(term, having);
         for (block, list) in self.in_blocks(term) {
-            scorer.add_list(block.first, list.postings.places(), &list.counts);
-            for place in list.postings.named() {
+            let (postings, weighed) = (&list.postings, &list.weighed);
+            scorer.add_list(block.first, postings.places(), &weighed.whole);
+            scorer.add_summaries(block.first, postings.summarized(), &weighed.summaries);
+            for place in postings.named() {
                 if let Some(lengths) = block.documents.lengths.get(*place as usize) {
                     scorer.add_name(block.first.saturating_add(*place), lengths.get(Field::Name));
                 }
@@ -202,7 +204,7 @@ fn complete_term(
     let mut lists = Vec::with_capacity(snapshot.blocks.len());
     for block in &snapshot.blocks {
         let weigh = |postings: Arc<TermList>| WeighedList {
-            counts: postings.weigh(norms, &block.documents.lengths),
+            weighed: postings.weigh(norms, &block.documents.lengths),
             postings,
         };
         if let Some(known) = kept.and_then(|kept| kept.of_block(block.id, block.place)) {
