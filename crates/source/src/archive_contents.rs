@@ -125,15 +125,16 @@ pub(crate) fn read(
 }
 
 /// Whether an archive that is not one skill contains skills. With a single SKILL.md it does
-/// only if the archive is not that skill itself: otherwise skipping the refused entries
-/// would make an invalid skill valid.
+/// only if the archive is not that skill itself, because it is too deep or other files lie beside
+/// its folder: otherwise skipping the refused entries would make an invalid skill valid.
 fn has_skills(skills: &SkillsByFolder, refused: &BundleError) -> bool {
-    match skills.len() {
-        0 => false,
-        1 => matches!(
-            refused.kind(),
-            BundleErrorKind::SkillTooDeep | BundleErrorKind::Stray(_)
-        ),
+    let mut folders = skills.keys();
+    match (folders.next(), folders.next()) {
+        (None, _) => false,
+        (Some(folder), None) => {
+            let is_deep = folder.contains('/');
+            is_deep || matches!(refused.kind(), BundleErrorKind::Stray(_))
+        }
         _ => true,
     }
 }

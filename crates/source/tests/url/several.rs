@@ -119,6 +119,19 @@ fn a_skill_whose_files_cannot_be_read_is_refused_and_not_taken_without_them() {
 }
 
 #[test]
+fn what_lies_outside_of_the_only_skill_of_a_repository_does_not_refuse_it() {
+    let bytes = RawZip::from_entries([
+        RawEntry::stored("repo-main/CLAUDE.md", b"AGENTS.md").mode(0o120_777),
+        RawEntry::deflated("repo-main/AGENTS.md", b"# Agents"),
+        RawEntry::deflated("repo-main/skills/pdf/SKILL.md", &skill_md("pdf")),
+    ])
+    .bytes();
+    let (origins, discovery) = open_file("main.zip", &bytes).unwrap();
+    assert_eq!(names(&origins), ["pdf"]);
+    assert!(discovery.unreadable.is_empty());
+}
+
+#[test]
 fn a_skills_own_archive_is_not_repaired_by_leaving_out_what_is_refused() {
     let linked = [
         RawEntry::deflated("pdf/SKILL.md", &skill_md("pdf")),

@@ -11,6 +11,7 @@ mod stream;
 
 use std::borrow::Cow;
 use std::io::Read;
+use std::ops::Range;
 
 use tar::{Archive, Entry, EntryType};
 
@@ -21,6 +22,9 @@ use crate::limits::BundleLimits;
 use crate::path::escape_text;
 use extension::Extensions;
 use stream::TarStream;
+
+/// Where a header of POSIX has the beginning of a long name.
+const PREFIX: Range<usize> = 345..500;
 
 pub(super) fn read(
     gz: &[u8],
@@ -47,6 +51,10 @@ fn read_entries(
         table.count_entry()?;
         if extensions.read_extension(&mut entry, limits)? {
             continue;
+        }
+        if has_foreign_prefix(&entry) {
+            let name = entry.path_bytes();
+            return Err(BundleError::at(name, BundleErrorKind::NameAmbiguous));
         }
         let described = std::mem::take(&mut extensions);
         read_entry(&mut entry, described, table)?;
@@ -106,11 +114,25 @@ fn visit_file(
     extensions.check(size).map_err(at)?;
     match std::str::from_utf8(&raw) {
         Ok(name) if !name.ends_with('/') => {
-            let mut read = || Ok((read_content(entry, size)?, executable));
+            let is_ambiguous = has_foreign_prefix(entry);
+            let mut read = || {
+                if is_ambiguous {
+                    return Err(BundleErrorKind::NameAmbiguous.into());
+                }
+                Ok((read_content(entry, size)?, executable))
+            };
             visit(name, ArchiveFile::new(size, &mut read))
         }
         _ => Ok(()),
     }
+}
+
+/// Whether there is the beginning of a name where only headers of POSIX have one. Some tools read
+/// it in all others too.
+fn has_foreign_prefix(entry: &Entry<'_, impl Read>) -> bool {
+    let header = entry.header();
+    let prefix = header.as_bytes().get(PREFIX).unwrap_or_default();
+    header.as_ustar().is_none() && prefix.iter().any(|byte| *byte != 0)
 }
 
 /// The tar crate may put the name of the entry into its words.
