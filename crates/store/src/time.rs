@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Microseconds of a day.
 pub(crate) const DAY_MICROS: i64 = 86_400_000_000;
+const HOUR_MICROS: i64 = DAY_MICROS / 24;
 
 /// Microseconds since 1970, UTC. Each API renders it in its own format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -44,6 +45,11 @@ impl Timestamp {
     /// Earlier by `time`.
     pub fn before(self, time: Duration) -> Self {
         Timestamp(self.0.saturating_sub(micros(time)))
+    }
+
+    /// The beginning of its hour.
+    pub(crate) fn hour_start(self) -> Timestamp {
+        Timestamp(self.0.saturating_sub(self.0.rem_euclid(HOUR_MICROS)))
     }
 
     /// The beginning of its day in UTC.

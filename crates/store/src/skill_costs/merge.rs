@@ -1,14 +1,17 @@
 //! Merging the rows of days that are over: a run adds a row for each skill that it offers, which
 //! would be too many to keep for as long as usage is kept. Sums by day stay what they are.
 
+use std::time::Duration;
+
 use crate::Store;
 use crate::db::{Sql, Tx};
 use crate::error::Result;
-use crate::past_days::SETTLED_AFTER;
 use crate::time::{DAY_MICROS, Timestamp};
 
 use super::write::{COUNTS, push_counts};
 
+/// How long after a day its rows are taken as final: writers may be late, and clocks differ.
+const SETTLED_AFTER: Duration = Duration::from_secs(2 * 24 * 3600);
 /// Days of tenants that one collection merges.
 const MAX_DAYS: i64 = 1_000;
 

@@ -5,7 +5,7 @@
 //! | `skill_cost` | what one skill took, and adding it up |
 //! | `write` | rows, written together with the usage that they are a part of |
 //! | `sums` | the sums of a period: every skill, and what no skill took |
-//! | `period_costs` | the parts of a period, and the costs of past days in memory |
+//! | `period_costs` | the parts of a period, and the costs of past hours in memory |
 //! | `named` | what some skills took, by id |
 //! | `report` | which skills were offered, loaded and used, or never |
 //! | `merge` | merging the rows of days that are over |

@@ -1,7 +1,7 @@
 //! What skills took in a part of a period, and the parts together.
 
 use super::skill_cost::{OTHER_SKILLS, PartCost, SkillCost};
-use crate::past_days::{PastDays, PastSums};
+use crate::past_hours::{PastHours, PastSums};
 
 /// What skills took in a part of a period.
 #[derive(Debug, Clone)]
@@ -57,8 +57,8 @@ impl PeriodCosts {
     }
 }
 
-/// The costs of days that are over, by the tenant, or of all.
-pub(crate) struct PastCosts(pub(super) PastSums<(Option<String>, PastDays), PeriodCosts>);
+/// The costs of hours that are over, by the tenant, or of all.
+pub(crate) struct PastCosts(pub(super) PastSums<(Option<String>, PastHours), PeriodCosts>);
 
 impl Default for PastCosts {
     fn default() -> Self {

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use crate::Store;
 use crate::db::{DbRow, Sql};
 use crate::error::Result;
-use crate::past_days::PastDays;
+use crate::past_hours::PastHours;
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
 use super::period_costs::PeriodCosts;
 use super::skill_cost::{OTHER_SKILLS, PartCost, RunCounts, SkillCost};
 use super::write::COUNTS;
+use futures_util::future::BoxFuture;
 
 /// Skills that are read of a part of a period, those that cost most. With more, parts cannot be
 /// added up, and every report reads the whole period.
@@ -86,42 +87,44 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub async fn skill_costs(
-        &self,
-        tenant: Option<&TenantId>,
+    pub fn skill_costs<'a>(
+        &'a self,
+        tenant: Option<&'a TenantId>,
         since: Timestamp,
         limit: usize,
-    ) -> Result<SkillCostSums> {
-        let since = since.day_start();
-        let costs = match PastDays::within(since, Timestamp::now()) {
-            None => self.period_costs(tenant, since, None).await?,
-            Some(past) => {
-                let mut costs = self.period_costs(tenant, past.end, None).await?;
-                let before = self.past_costs(tenant, past).await?;
-                // A part that was cut may lack a skill that the other one has.
-                if costs.skills.len().max(before.skills.len()) < MAX_READ_SKILLS {
-                    costs.add(&before);
-                    costs
-                } else {
-                    self.period_costs(tenant, since, None).await?
+    ) -> BoxFuture<'a, Result<SkillCostSums>> {
+        Box::pin(async move {
+            let since = since.day_start();
+            let costs = match PastHours::within(since, Timestamp::now()) {
+                None => self.period_costs(tenant, since, None).await?,
+                Some(past) => {
+                    let mut costs = self.period_costs(tenant, past.end, None).await?;
+                    let before = self.past_costs(tenant, past).await?;
+                    // A part that was cut may lack a skill that the other one has.
+                    if costs.skills.len().max(before.skills.len()) < MAX_READ_SKILLS {
+                        costs.add(&before);
+                        costs
+                    } else {
+                        self.period_costs(tenant, since, None).await?
+                    }
                 }
-            }
-        };
-        let limit = limit.min(SkillCostSums::MAX_SKILLS);
-        Ok(SkillCostSums::new(costs, since, limit))
+            };
+            let limit = limit.min(SkillCostSums::MAX_SKILLS);
+            Ok(SkillCostSums::new(costs, since, limit))
+        })
     }
 
     async fn past_costs(
         &self,
         tenant: Option<&TenantId>,
-        days: PastDays,
+        hours: PastHours,
     ) -> Result<Arc<PeriodCosts>> {
-        let key = (tenant.map(|tenant| tenant.as_str().to_owned()), days);
+        let key = (tenant.map(|tenant| tenant.as_str().to_owned()), hours);
         let cache = &self.past_costs_cache().0.0;
         if let Some(costs) = cache.get(&key).await {
             return Ok(costs);
         }
-        let costs = self.period_costs(tenant, days.start, Some(days.end));
+        let costs = self.period_costs(tenant, hours.start, Some(hours.end));
         let costs = Arc::new(costs.await?);
         cache.insert(key, Arc::clone(&costs)).await;
         Ok(costs)

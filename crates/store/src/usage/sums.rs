@@ -7,8 +7,9 @@ use super::{UsageGrouping, UsageQuery};
 use crate::Store;
 use crate::db::{DbRow, Sql};
 use crate::error::Result;
-use crate::past_days::{PastDays, PastSums};
+use crate::past_hours::{PastHours, PastSums};
 use crate::time::Timestamp;
+use futures_util::future::BoxFuture;
 
 /// Maximum groups returned; days and models are far fewer.
 const MAX_GROUPS: usize = 10_000;
@@ -99,10 +100,10 @@ const SELECT_SUMS: &str = " AS part,
     CAST(SUM(sandbox_ms) AS BIGINT) AS sandbox_ms
     FROM usage";
 
-/// The tenant, or all; the grouping; the days.
-type PastUsageKey = (Option<String>, UsageGrouping, PastDays);
+/// The tenant, or all; the grouping; the hours.
+type PastUsageKey = (Option<String>, UsageGrouping, PastHours);
 
-/// Sums of days that are over.
+/// Sums of hours that are over.
 pub(crate) struct PastUsage(PastSums<PastUsageKey, Vec<UsageSum>>);
 
 impl Default for PastUsage {
@@ -115,32 +116,34 @@ impl Default for PastUsage {
 
 impl Store {
     /// The usage as sums, with the groups in order.
-    pub async fn usage(&self, query: &UsageQuery<'_>) -> Result<Vec<UsageSum>> {
-        let Some(past) = PastDays::within(query.since, Timestamp::now()) else {
-            return self.sum_usage(query, query.since, None).await;
-        };
-        let mut groups = BTreeMap::new();
-        if query.since < past.start {
-            let first = self.sum_usage(query, query.since, Some(past.start));
-            add_sums(&mut groups, &first.await?);
-        }
-        add_sums(&mut groups, &self.past_usage(query, past).await?);
-        add_sums(&mut groups, &self.sum_usage(query, past.end, None).await?);
-        Ok(groups.into_values().take(MAX_GROUPS).collect())
+    pub fn usage<'a>(&'a self, query: &'a UsageQuery<'a>) -> BoxFuture<'a, Result<Vec<UsageSum>>> {
+        Box::pin(async move {
+            let Some(past) = PastHours::within(query.since, Timestamp::now()) else {
+                return self.sum_usage(query, query.since, None).await;
+            };
+            let mut groups = BTreeMap::new();
+            if query.since < past.start {
+                let first = self.sum_usage(query, query.since, Some(past.start));
+                add_sums(&mut groups, &first.await?);
+            }
+            add_sums(&mut groups, &self.past_usage(query, past).await?);
+            add_sums(&mut groups, &self.sum_usage(query, past.end, None).await?);
+            Ok(groups.into_values().take(MAX_GROUPS).collect())
+        })
     }
 
     async fn past_usage(
         &self,
         query: &UsageQuery<'_>,
-        days: PastDays,
+        hours: PastHours,
     ) -> Result<Arc<Vec<UsageSum>>> {
         let tenant = query.tenant.map(|tenant| tenant.as_str().to_owned());
-        let key = (tenant, query.by, days);
+        let key = (tenant, query.by, hours);
         let cache = &self.past_usage_cache().0.0;
         if let Some(sums) = cache.get(&key).await {
             return Ok(sums);
         }
-        let sums = self.sum_usage(query, days.start, Some(days.end)).await?;
+        let sums = self.sum_usage(query, hours.start, Some(hours.end)).await?;
         let sums = Arc::new(sums);
         cache.insert(key, Arc::clone(&sums)).await;
         Ok(sums)

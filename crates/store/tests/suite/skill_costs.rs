@@ -197,21 +197,21 @@ async fn sums_of_past_days_and_of_today_are_added_up(bed: TestBed) {
     assert!(store.usage(&of_other).await.unwrap().is_empty());
     let of_other = store.skill_costs(Some(&other), since, ALL).await.unwrap();
     assert_eq!((of_other.skills.len(), of_other.requests), (0, 0));
-    // Of days that are over nothing more is read, of today everything.
+    // Of hours that are over nothing more is read, of the last ones everything.
     execute(&bed, "DELETE FROM usage WHERE id IS NOT NULL").await;
     let row = [row(&bed.tenant, skills())];
     store.record_usage(&row).await.unwrap();
     let sums = store.usage(&by_model).await.unwrap();
     let requests: Vec<u64> = sums.iter().map(|sum| sum.requests).collect();
-    assert_eq!(requests, [1 + 1]);
+    assert_eq!(requests, [2 + 1]);
     // Of more skills than the limit, the most expensive one and the others together.
     let costs = store.skill_costs(Some(&bed.tenant), since, 1).await;
     let costs = costs.unwrap();
     let names: Vec<_> = costs.skills.iter().map(|cost| &cost.skill).collect();
     assert_eq!(names, ["forms", "(other)"]);
     assert_eq!(costs.skills[1].runs.offered, 6);
-    // Three requests of past days, which are in memory, and the new one.
-    assert_eq!(costs.requests, 3 + 1);
+    // Four requests of past days, which are in memory, and the new one.
+    assert_eq!(costs.requests, 4 + 1);
 }
 
 async fn days_that_are_over_are_read_once_for_more_skills_than_are_listed(bed: TestBed) {
