@@ -10,6 +10,7 @@ use prowess_wire::excerpt;
 use serde::de::DeserializeOwned;
 
 use crate::app::App;
+use crate::bodies::OwnedBodyReservation;
 use crate::error::HttpError;
 use crate::read_body::read_body;
 
@@ -25,13 +26,32 @@ impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
     type Rejection = HttpError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, HttpError> {
+        let CountedJson { value, .. } = CountedJson::from_request(request, app).await?;
+        Ok(Json(value))
+    }
+}
+
+/// A JSON body that may be large, with the memory that counts for it. The principal must be
+/// extracted before.
+pub(crate) struct CountedJson<T> {
+    pub(crate) value: T,
+    /// Held for as long as the value.
+    pub(crate) memory: OwnedBodyReservation,
+}
+
+impl<T: DeserializeOwned> FromRequest<App> for CountedJson<T> {
+    type Rejection = HttpError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, HttpError> {
         let (parts, body) = request.into_parts();
         let tenant = parts.extensions.get::<TenantId>();
         let tenant = tenant.cloned().unwrap_or_else(TenantId::default_tenant);
         let body = read_body(app, &tenant, body, app.settings().request_bytes).await?;
-        let request = Request::from_parts(parts, Body::from(body.bytes));
+        let (bytes, reservation) = body.into_parts();
+        let memory = reservation.into_owned(app.body_budget());
+        let request = Request::from_parts(parts, Body::from(bytes));
         let axum::Json(value) = axum::Json::from_request(request, app).await?;
-        Ok(Json(value))
+        Ok(CountedJson { value, memory })
     }
 }
 

@@ -29,6 +29,7 @@
 //! | `auth`, `secret` | keys, tenants, scopes; strings that are never printed |
 //! | `extract`, `page`, `ids`, `metadata`, `text` | paths, queries, pages, ids and `metadata` as clients send them; cutting text |
 //! | `form`, `read_body` | multipart bodies and whole bodies, read within limits |
+//! | `stored_answer` | the memory of answers that are made of stored texts |
 //! | `intake`, `skill_compose` | from an uploaded form to a checked and scanned skill |
 //! | `render` | database rows as JSON of each dialect |
 //! | `limits` | rate limits and budgets of keys |
@@ -83,6 +84,7 @@ mod secret;
 mod serve;
 mod settings;
 mod skill_compose;
+mod stored_answer;
 mod telemetry;
 mod tenant_requests;
 mod text;

@@ -5,11 +5,16 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 use prowess_store::TenantId;
+use prowess_wire::{MAX_PARSED_EXCESS, parsed_excess_of_all};
 use tower::BoxError;
 
 use crate::app::App;
 use crate::bodies::{BodyPace, BodyReservation};
 use crate::error::HttpError;
+
+/// The most excess ([`prowess_wire::parsed_excess`]) of a request that is kept: its run is not
+/// counted.
+pub(crate) const MAX_KEPT_EXCESS: usize = 32 << 20;
 
 /// A body and its reservation in the body budget, held until dropped.
 pub(crate) struct ReservedBody<'a> {
@@ -24,7 +29,8 @@ impl<'a> ReservedBody<'a> {
     }
 }
 
-/// Reads a body of up to `limit` bytes at the configured minimum rate.
+/// Reads a body of up to `limit` bytes at the configured minimum rate. The values of one that is
+/// JSON may take far more memory than its bytes, and are counted with them.
 pub(crate) async fn read_body<'a, B>(
     app: &'a App,
     tenant: &'a TenantId,
@@ -37,6 +43,8 @@ where
 {
     let mut reservation = app.body_budget().reserve(tenant);
     let bytes = read_bytes(app, body, limit, Some(&mut reservation)).await?;
+    let text: &[u8] = &bytes;
+    reservation.grow(checked_excess(&[text])?).await?;
     Ok(ReservedBody { bytes, reservation })
 }
 
@@ -52,6 +60,20 @@ where
     B::Error: Into<BoxError>,
 {
     read_bytes(app, body, limit, None).await
+}
+
+/// Bytes of memory that stored texts take which are read and parsed together, `copies` times.
+///
+/// # Errors
+/// As [`checked_excess`].
+pub(crate) fn stored_bytes<'t>(
+    texts: impl IntoIterator<Item = &'t str>,
+    copies: usize,
+) -> Result<usize, HttpError> {
+    let texts: Vec<&[u8]> = texts.into_iter().map(str::as_bytes).collect();
+    let length: usize = texts.iter().map(|text| text.len()).sum();
+    let excess = checked_excess(&texts)?;
+    Ok(length.saturating_mul(copies).saturating_add(excess))
 }
 
 async fn read_bytes<B>(
@@ -92,6 +114,22 @@ where
         }
     }
     Ok(if all.is_empty() { first } else { all.freeze() })
+}
+
+/// Bytes of memory that the values of texts of JSON, which are parsed together, take beyond what an
+/// ordinary text does.
+///
+/// # Errors
+/// When they are more than is ever parsed.
+pub(crate) fn checked_excess(texts: &[&[u8]]) -> Result<usize, HttpError> {
+    let excess = parsed_excess_of_all(texts);
+    if excess <= MAX_PARSED_EXCESS {
+        return Ok(excess);
+    }
+    let message = "the JSON has too many values: parsed, they would take far more memory than its \
+                   bytes; send fewer numbers and lists in one request";
+    let status = StatusCode::PAYLOAD_TOO_LARGE;
+    Err(HttpError::new(status, "too-many-values", message))
 }
 
 fn broken_error(error: impl Into<BoxError>) -> HttpError {

@@ -4,16 +4,23 @@ use serde_json::{Map, Value, json};
 
 use crate::drops::Drops;
 use crate::json_path::JsonPath;
+use crate::parsed_size::{MAX_PARSED_EXCESS, parsed_excess};
 
 /// Reads arguments. An empty text means no arguments; text that is not JSON (models do
-/// write it) becomes a string, so that it can be sent back unchanged.
+/// write it), or would take too much memory, becomes a string, so that it can be sent back
+/// unchanged.
 pub(crate) fn parse(text: String) -> Value {
     if text.trim().is_empty() {
         return Value::Object(Map::new());
     }
+    if parsed_excess(text.as_bytes()) > MAX_PARSED_EXCESS {
+        return Value::String(text);
+    }
     match serde_json::from_str(&text) {
         // A JSON string would lose its quotes on the way back.
         Ok(Value::String(_)) | Err(_) => Value::String(text),
+        // Some servers write no arguments as `null`.
+        Ok(Value::Null) => Value::Object(Map::new()),
         Ok(value) => value,
     }
 }

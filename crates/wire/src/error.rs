@@ -19,6 +19,12 @@ pub enum WireError {
         /// The parser's message, with line and column.
         message: String,
     },
+    /// The values in it would take too much memory.
+    #[error(
+        "the body has too many values: parsed, they would take far more memory than a body may; \
+         send fewer numbers and lists in one request"
+    )]
+    TooManyValues,
     /// A field is there more than once, and parsers do not agree which one counts.
     #[error("{}: duplicate field; send each field once", excerpt(.field))]
     Repeated {
@@ -161,6 +167,7 @@ impl WireError {
     pub fn with_field(mut self, rename: impl FnOnce(&str) -> String) -> Self {
         match &mut self {
             WireError::NotJson { .. }
+            | WireError::TooManyValues
             | WireError::UnsupportedAddition { .. }
             | WireError::UpstreamFailed(_) => {}
             WireError::Missing { field }
@@ -177,6 +184,7 @@ impl WireError {
     pub fn code(&self) -> &'static str {
         match self {
             WireError::NotJson { .. } => "invalid-json",
+            WireError::TooManyValues => "too-many-values",
             WireError::Repeated { .. } => "repeated-field",
             WireError::Missing { .. } | WireError::Incomplete { .. } => "missing-field",
             WireError::WrongValue { .. } => "wrong-field",
@@ -193,6 +201,7 @@ impl WireError {
     pub fn field(&self) -> Option<&str> {
         match self {
             WireError::NotJson { .. }
+            | WireError::TooManyValues
             | WireError::UnsupportedAddition { .. }
             | WireError::UpstreamFailed(_) => None,
             WireError::Missing { field }

@@ -7,6 +7,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::error::WireError;
 use crate::json_path::JsonPath;
+use crate::parsed_size::{MAX_PARSED_EXCESS, parsed_excess};
 
 /// An object being read, field by field.
 pub(crate) struct JsonFields<'p> {
@@ -158,9 +159,28 @@ fn describe(value: &Value) -> String {
     }
 }
 
-/// Parses a body, naming line and column when it is not JSON.
-pub(crate) fn parse(body: &[u8]) -> Result<Value, WireError> {
+/// Bytes of a body that cannot have too many values.
+const SMALL_BODY_BYTES: usize = 1 << 20;
+
+/// Parses a body, naming line and column when it is not JSON. One whose values would take too much
+/// memory is an error.
+pub fn parse(body: &[u8]) -> Result<Value, WireError> {
+    if body.len() > SMALL_BODY_BYTES && parsed_excess(body) > MAX_PARSED_EXCESS {
+        return Err(WireError::TooManyValues);
+    }
     serde_json::from_slice(body).map_err(|error| WireError::not_json(&error))
+}
+
+/// The most excess of JSON that is encoded in a text.
+const MAX_ENCODED_EXCESS: usize = 1 << 20;
+
+/// Parses JSON that was encoded in a text, so that it does not count with the body that has the
+/// text. None if it is not JSON, or has more values than what is encoded so ever has.
+pub(crate) fn parse_encoded(json: &[u8]) -> Option<Value> {
+    if parsed_excess(json) > MAX_ENCODED_EXCESS {
+        return None;
+    }
+    serde_json::from_slice(json).ok()
 }
 
 /// Adds a field only when there is a value.

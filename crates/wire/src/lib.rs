@@ -90,6 +90,7 @@
 //! | [`sse`], [`event_stream`] | framing: server-sent events, AWS frames |
 //! | [`raw`], [`form`] | single fields of a body that is passed through: JSON, a form |
 //! | `fields`, `json_path` | reads a JSON object field by field; paths of values |
+//! | `parsed_size` | memory that a JSON text takes once it is parsed |
 //! | `client_fields`, `item_names`, `field_name` | field names in the client's dialect, for errors and drops |
 //! | `camel_case` | the two spellings of Google's field names |
 //! | `error`, `render`, `rendered_error`, `excerpt` | errors, their rendering, bounded quotes in messages |
@@ -103,8 +104,9 @@
 //! | `plain_text`, `media_types`, `media_content`, `generated_images` | text forms, file types, images |
 //! | `signature_envelope`, `signature_scan` | state of other vendors in signature fields |
 //! | [`models`], `effort`, `sampling` | what each model supports, and how it is adapted |
+//! | `stream_size` | how large a streamed response may become |
 //! | `stop_sequences` | stop sequences for upstreams without them |
-//! | `token_counts` | token counts of a response that is passed through |
+//! | `token_counts`, `passed_details` | of a response that is passed through: its token counts, and what decides about its cost besides |
 
 mod adapt;
 mod anthropic;
@@ -143,6 +145,8 @@ mod model_text;
 pub mod models;
 pub mod neutral;
 mod openai;
+mod parsed_size;
+mod passed_details;
 mod plain_text;
 pub mod raw;
 mod render;
@@ -154,6 +158,7 @@ mod signature_envelope;
 mod signature_scan;
 pub mod sse;
 mod stop_sequences;
+mod stream_size;
 mod streams;
 mod token_counts;
 mod tool_names;
@@ -166,9 +171,12 @@ pub use context::{EncodedRequest, ReadContext, ReasoningContent, ReplyContext, W
 pub use dropped::Dropped;
 pub use error::WireError;
 pub use excerpt::{Excerpt, excerpt};
+pub use fields::parse as parse_json;
+pub use parsed_size::{MAX_PARSED_EXCESS, parsed_excess, parsed_excess_of_all};
+pub use passed_details::{add_price_details, count_search_queries};
 pub use render::render_client_error;
 pub use rendered_error::RenderedError;
-pub use responses::{ResponseStatus, unfinished_response};
+pub use responses::{ResponseStatus, count_web_searches, unfinished_response};
 pub use signature_scan::has_signature_envelope;
 pub use streams::{StreamReader, StreamWriter};
 pub use token_counts::{read_token_counts, token_counts_key};

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use crate::fields::put;
+use crate::fields::{parse_encoded, put};
 
 const GEMINI: &str = "v1.gemini.";
 const OPENAI: &str = "v1.openai.";
@@ -91,7 +91,7 @@ pub(crate) fn decode_envelope(signature: &str) -> SignatureEnvelope<'_> {
 
 fn decode_chat_state<'a>(payload: &str) -> Option<SignatureEnvelope<'a>> {
     let bytes = STANDARD.decode(payload).ok()?;
-    let value: Value = serde_json::from_slice(&bytes).ok()?;
+    let value = parse_encoded(&bytes)?;
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let details = value.get("details").and_then(Value::as_array);
     let calls = value.get("calls").and_then(Value::as_object);
@@ -108,7 +108,7 @@ fn decode_chat_state<'a>(payload: &str) -> Option<SignatureEnvelope<'a>> {
 
 fn decode_openai_reasoning<'a>(payload: &str) -> Option<SignatureEnvelope<'a>> {
     let bytes = STANDARD.decode(payload).ok()?;
-    let pair: Value = serde_json::from_slice(&bytes).ok()?;
+    let pair = parse_encoded(&bytes)?;
     Some(SignatureEnvelope::OpenAi {
         id: pair.get(0)?.as_str()?.to_owned(),
         encrypted: pair.get(1)?.as_str()?.to_owned(),
@@ -151,6 +151,14 @@ mod tests {
             );
         }
         assert_eq!(decode_envelope("v1.chat.%%"), SignatureEnvelope::None);
+    }
+
+    #[test]
+    fn state_with_more_values_than_any_server_sends_is_not_opened() {
+        let values = "[0],".repeat(1 << 16);
+        let state = format!(r#"{{"extra":[{values}0]}}"#);
+        let signature = format!("{CHAT}{}", STANDARD.encode(state));
+        assert_eq!(decode_envelope(&signature), SignatureEnvelope::None);
     }
 
     #[test]

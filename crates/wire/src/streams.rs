@@ -15,6 +15,7 @@ use crate::dropped::Dropped;
 use crate::error::WireError;
 use crate::event_stream::{Frame, FrameDecoder};
 use crate::excerpt::truncate_message;
+use crate::fields::parse;
 use crate::gemini::{GeminiReader, GeminiWriter};
 use crate::lost_sources::StreamedSources;
 use crate::neutral::{ApiError, ErrorKind, StreamEvent};
@@ -22,6 +23,7 @@ use crate::openai::read_error_value;
 use crate::responses::{ResponsesReader, ResponsesWriter};
 use crate::sse::{self, SseEvent, SseParser};
 use crate::stop_sequences::StopSequenceFilter;
+use crate::stream_size::{MAX_RESPONSE_BYTES, StreamSize};
 use crate::{ClientDialect, Dialect};
 
 /// Reads an upstream's stream, in any chunks, into neutral events.
@@ -37,6 +39,7 @@ pub struct StreamReader {
     frames: Framing,
     events: DialectReader,
     stops: Option<StopSequenceFilter>,
+    size: StreamSize,
     failed: bool,
 }
 
@@ -90,6 +93,7 @@ impl StreamReader {
             frames,
             events,
             stops,
+            size: StreamSize::default(),
             failed: false,
         }
     }
@@ -101,6 +105,7 @@ impl StreamReader {
             frames: Framing::Aws(FrameDecoder::default()),
             events: DialectReader::Messages(Box::new(MessagesReader::new(context))),
             stops,
+            size: StreamSize::default(),
             failed: false,
         }
     }
@@ -132,6 +137,9 @@ impl StreamReader {
                     self.fail(broken_stream(error.code(), &error), &mut out);
                 }
             }
+        }
+        if self.size.exceeds_limit_with(&out) {
+            self.fail(too_large(), &mut out);
         }
         self.cut(out)
     }
@@ -192,7 +200,7 @@ impl StreamReader {
         };
         if let Err(error) = read {
             // Not in its dialect's form, but perhaps an error all the same.
-            let body = serde_json::from_slice::<Value>(data).ok();
+            let body = parse(data).ok();
             let error_in_body = body.as_ref().and_then(inner_error);
             self.fail(
                 error_in_body.unwrap_or_else(|| error.to_upstream_error()),
@@ -244,7 +252,7 @@ fn stray_error(name: &str, data: &[u8]) -> Option<ApiError> {
         return None;
     }
     let text = || String::from_utf8_lossy(data).trim().to_owned();
-    let body = serde_json::from_slice(data).unwrap_or_else(|_| Value::String(text()));
+    let body = parse(data).unwrap_or_else(|_| Value::String(text()));
     if body.get("type").and_then(Value::as_str) == Some(sse::ERROR_EVENT) {
         return None;
     }
@@ -265,7 +273,7 @@ fn inner_error(body: &Value) -> Option<ApiError> {
 /// The event in a frame of InvokeModel: Bedrock puts it as base64 into `bytes`, while
 /// servers that emulate Bedrock may send it as it is, recognisable by its `type`.
 fn invoke_event(payload: &[u8]) -> Result<Cow<'_, [u8]>, WireError> {
-    let value = crate::fields::parse(payload)?;
+    let value = parse(payload)?;
     let Some(bytes) = value.get("bytes").and_then(Value::as_str) else {
         return match value.get("type") {
             Some(_) => Ok(Cow::Borrowed(payload)),
@@ -292,6 +300,15 @@ fn broken_stream(code: &str, error: &dyn std::error::Error) -> ApiError {
             ErrorKind::Api,
             format!("the upstream's stream could not be read: {error}"),
         )
+    }
+}
+
+fn too_large() -> ApiError {
+    let message = format!("the upstream's response has more than {MAX_RESPONSE_BYTES} bytes");
+    ApiError {
+        status: 502,
+        code: Some("upstream-response-too-large".to_owned()),
+        ..ApiError::new(ErrorKind::Api, message)
     }
 }
 

@@ -1,8 +1,10 @@
 //! One request of a batch, as each vendor writes it.
 
 use prowess_store::NewBatchItem;
-use prowess_wire::excerpt;
 use prowess_wire::raw::RawObject;
+use prowess_wire::{excerpt, parsed_excess};
+
+use crate::read_body::MAX_KEPT_EXCESS;
 
 /// Characters of `custom_id` in Anthropic's API.
 const MAX_MESSAGE_ID_CHARS: usize = 64;
@@ -131,6 +133,9 @@ fn parse_model_request(
     let Some(json) = object.get(field) else {
         return invalid("it is missing");
     };
+    if parsed_excess(json.as_bytes()) > MAX_KEPT_EXCESS {
+        return invalid("it has too many values: send fewer numbers and lists in one request");
+    }
     let Ok(request) = RawObject::parse(json.as_bytes()) else {
         return invalid("it must be an object");
     };
@@ -165,6 +170,18 @@ mod tests {
         assert_eq!(
             (item.custom_id.as_str(), &item.body[..]),
             ("a b", &br#"{"model":"m"}"#[..])
+        );
+    }
+
+    #[test]
+    fn a_request_whose_values_take_much_memory_is_refused() {
+        let values = "[0],".repeat(1 << 20);
+        let json = format!(r#"{{"custom_id":"a","params":{{"model":"m","a":[{values}0]}}}}"#);
+        let problem = parse_message_request(0, json.as_bytes()).unwrap_err();
+        assert!(
+            problem.message.contains("too many values"),
+            "{}",
+            problem.message
         );
     }
 

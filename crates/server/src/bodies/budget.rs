@@ -164,6 +164,14 @@ impl BodyBudget {
         }
     }
 
+    /// Whether a tenant may have one more byte of a large body now.
+    #[cfg(test)]
+    pub(super) fn has_room_for_large(&self, tenant: &TenantId) -> bool {
+        let counters = self.large_counters();
+        let own = counters.get(tenant).map(|own| own.load(Ordering::SeqCst));
+        own.unwrap_or_default() < self.tenant_share - self.small_limit
+    }
+
     fn large_counters(&self) -> MutexGuard<'_, HashMap<TenantId, Arc<AtomicUsize>>> {
         self.large.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -301,6 +309,19 @@ impl<B: Deref<Target = BodyBudget>, T: Borrow<TenantId>> BudgetReservation<B, T>
         budget.acquire(claim, bytes).await?;
         *taken += bytes;
         Ok(())
+    }
+}
+
+impl BodyReservation<'_> {
+    /// The same for what is handed on. `budget` is the one that it was made of.
+    pub(crate) fn into_owned(mut self, budget: &Arc<BodyBudget>) -> OwnedBodyReservation {
+        BudgetReservation {
+            budget: Arc::clone(budget),
+            tenant: self.tenant.clone(),
+            counter_index: self.counter_index,
+            small: std::mem::take(&mut self.small),
+            large: self.large.take(),
+        }
     }
 }
 

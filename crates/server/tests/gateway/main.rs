@@ -10,6 +10,7 @@
 )]
 
 mod agents;
+mod attack_memory;
 mod auto;
 mod auto_labels;
 mod bodies;
@@ -37,6 +38,7 @@ mod models;
 mod otlp;
 mod passing;
 mod pinging;
+mod prices;
 mod references;
 mod releases;
 mod reload;

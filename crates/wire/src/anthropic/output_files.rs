@@ -64,7 +64,7 @@ fn file_ids_in_block(block: &Value) -> Vec<String> {
 fn parse_if_relevant(bytes: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(bytes).ok()?;
     if text.contains(RESULT_SUFFIX) {
-        serde_json::from_str(text).ok()
+        crate::fields::parse(text.as_bytes()).ok()
     } else {
         None
     }

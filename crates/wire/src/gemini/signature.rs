@@ -13,6 +13,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use serde_json::Value;
 
 use crate::anthropic::{block_to_client, read_block};
+use crate::fields::parse_encoded;
 use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content};
 use crate::signature_envelope::{
@@ -62,7 +63,9 @@ pub(super) fn decode_signature(signature: &str) -> DecodedSignature {
 
 fn decode_thoughts(signature: &str) -> Option<Vec<Block>> {
     let bytes = decode_base64(signature)?;
-    let list: Vec<Value> = serde_json::from_slice(bytes.strip_prefix(MARK)?).ok()?;
+    let Value::Array(list) = parse_encoded(bytes.strip_prefix(MARK)?)? else {
+        return None;
+    };
     let blocks = list
         .into_iter()
         .map(|block| read_block(block, &JsonPath::Root));

@@ -24,6 +24,8 @@ mod passthrough;
 mod recorder;
 mod references;
 
+use std::collections::HashMap;
+
 use bytes::Bytes;
 use prowess_provider::{ClientRequest, ModelTask, Route, Target};
 use prowess_store::{ConversationRecord, Error as StoreError};
@@ -37,6 +39,7 @@ pub(crate) use recorder::{AnswerRecorder, StoredRecorder};
 
 pub(super) use self::input_shift::InputShift;
 use super::error::GatewayError;
+use super::request_memory::RequestMemory;
 use crate::app::App;
 use crate::auth::Principal;
 use crate::error::HttpError;
@@ -48,14 +51,16 @@ const MAX_HISTORY_BYTES: usize = 16 << 20;
 /// A request as sent to the model, and how its response is stored.
 type PreparedRequest = (Bytes, Option<AnswerRecorder>);
 
-/// Loads what a request continues from. Returns the request as sent to the model; none when it
-/// can pass unchanged. The response of a run is stored here, whatever dialect its model uses.
+/// Loads what a request continues from, and counts it. Returns the request as sent to the model;
+/// none when it can pass unchanged. The response of a run is stored here, whatever dialect its
+/// model uses.
 pub(super) async fn prepare(
     app: &App,
     principal: &Principal,
     incoming: &ClientRequest<'_>,
     route: &Route,
     needs_run: bool,
+    memory: &mut RequestMemory<'_>,
 ) -> Result<Option<PreparedRequest>, GatewayError> {
     match incoming.client {
         ClientDialect::Messages | ClientDialect::Gemini => Ok(None),
@@ -72,7 +77,7 @@ pub(super) async fn prepare(
             if request.can_pass_unchanged() {
                 Ok(None)
             } else {
-                Box::pin(request.prepare()).await
+                Box::pin(request.prepare(memory)).await
             }
         }
     }
@@ -133,10 +138,13 @@ impl ResponsesRequest<'_> {
             && references::find_references(input).is_empty()
     }
 
-    async fn prepare(self) -> Result<Option<PreparedRequest>, GatewayError> {
+    async fn prepare(
+        self,
+        memory: &mut RequestMemory<'_>,
+    ) -> Result<Option<PreparedRequest>, GatewayError> {
         let native = self.is_native();
-        let history = self.load_history(native).await?;
-        let input = self.resolve_input().await?;
+        let history = self.load_history(native, memory).await?;
+        let input = self.resolve_input(memory).await?;
         if native && !history.previous && history.conversation.is_none() && !input.changed {
             return Ok(None);
         }
@@ -188,21 +196,34 @@ impl ResponsesRequest<'_> {
     }
 
     /// Loads the earlier items, if they are stored here.
-    async fn load_history(&self, native: bool) -> Result<History, GatewayError> {
+    async fn load_history(
+        &self,
+        native: bool,
+        memory: &mut RequestMemory<'_>,
+    ) -> Result<History, GatewayError> {
         let raw = self.incoming.raw;
         let previous = raw.get_str("previous_response_id");
         let conversation = lookup::parse_id(raw.get("conversation"))?;
         let (store, tenant) = (self.app.store(), &self.principal.tenant);
+        if previous.is_none() && conversation.is_none() {
+            return Ok(History::default());
+        }
+        // What is read is counted before another request of the tenant reads more.
+        let _permit = self.app.transfers().acquire_stored_read(tenant).await?;
         match (previous, conversation) {
             (None, None) => Ok(History::default()),
             (Some(_), Some(_)) => Err(errors::mutually_exclusive()),
             (Some(id), None) => match store.load_response(tenant, &id).await {
-                Ok(record) => Ok(History {
-                    items: items::conversation_items(&record)
-                        .map_err(|error| errors::malformed_record(&error))?,
-                    previous: true,
-                    conversation: None,
-                }),
+                Ok(record) => {
+                    let texts = [record.conversation.as_str(), record.response.as_str()];
+                    memory.count(texts).await?;
+                    Ok(History {
+                        items: items::conversation_items(&record)
+                            .map_err(|error| errors::malformed_record(&error))?,
+                        previous: true,
+                        conversation: None,
+                    })
+                }
                 Err(StoreError::NotFound { .. } | StoreError::NulInText) if native => {
                     Ok(History::default())
                 }
@@ -211,7 +232,7 @@ impl ResponsesRequest<'_> {
                 }
                 Err(error) => Err(HttpError::from(error).into()),
             },
-            (None, Some(id)) => match lookup::load(store, tenant, &id).await? {
+            (None, Some(id)) => match lookup::load(store, tenant, &id, memory).await? {
                 Some((record, items)) => Ok(History {
                     items,
                     previous: false,
@@ -224,11 +245,20 @@ impl ResponsesRequest<'_> {
     }
 
     /// The items of the request itself, with references resolved.
-    async fn resolve_input(&self) -> Result<ResolvedInput, GatewayError> {
+    async fn resolve_input(
+        &self,
+        memory: &mut RequestMemory<'_>,
+    ) -> Result<ResolvedInput, GatewayError> {
         let input = self.incoming.raw.get("input");
         let references = references::find_references(input);
         let (store, tenant) = (self.app.store(), &self.principal.tenant);
-        let mut found = references::look_up(store, tenant, &references).await?;
+        let mut found = match references.is_empty() {
+            true => HashMap::new(),
+            false => {
+                let _permit = self.app.transfers().acquire_stored_read(tenant).await?;
+                references::look_up(store, tenant, &references, memory).await?
+            }
+        };
         // An upstream that stores responses may know other items.
         let any_speaks = self
             .route

@@ -1,11 +1,13 @@
 //! A request whose run goes on without its client: stored, started or found, and answered.
 
+use axum::http::StatusCode;
 use axum::response::Response;
 use bytes::Bytes;
 use prowess_engine::RunRequest;
 use prowess_provider::{ClientRequest, Route, Target};
 use prowess_skill::Digest;
 use prowess_store::{Store, TenantId};
+use prowess_wire::parsed_excess;
 use prowess_wire::raw::Edit;
 
 use super::clock::unix_now;
@@ -22,6 +24,7 @@ use crate::kept_runs::stored_request::{NewStoredRequest, StoredRequest, response
 use crate::kept_runs::submit::{self, Submission, Submitted};
 use crate::kept_runs::task;
 use crate::meter::Meter;
+use crate::read_body::MAX_KEPT_EXCESS;
 
 /// The run that answers a request.
 pub(super) struct KeptReply {
@@ -76,6 +79,13 @@ impl GatewayRequest<'_> {
         recorder: Option<&AnswerRecorder>,
         original: &Bytes,
     ) -> Result<KeptReply, GatewayError> {
+        // With the stored conversation that it continues.
+        if parsed_excess(incoming.body) > MAX_KEPT_EXCESS {
+            let message = "the request has too many values for a kept run: send fewer numbers and \
+                           lists, or do not keep the run";
+            let status = StatusCode::PAYLOAD_TOO_LARGE;
+            return Err(HttpError::new(status, "too-many-values", message).into());
+        }
         // Errors of the request itself are found before anything is stored.
         let check = RunRequest {
             tenant: self.principal.tenant.clone(),
@@ -84,6 +94,7 @@ impl GatewayRequest<'_> {
             members: Vec::new(),
             auto: self.principal.auto(),
             max_turns: self.max_turns,
+            spend_check: None,
             route,
             credentials: self.credentials.clone(),
         };

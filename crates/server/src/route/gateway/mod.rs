@@ -8,6 +8,7 @@
 //! | the endpoint of a path | [`endpoint`] |
 //! | the way of a request, from its head to its response | [`forward`] |
 //! | its principal, model and options | [`request`] |
+//! | memory that counts for its tenant | `request_memory` |
 //! | rate limit, budget, and the route to the model | `admit` |
 //! | stored conversations that it continues | [`conversation`] |
 //! | a run of the engine, if it needs one | [`run`] |
@@ -44,6 +45,7 @@ mod model_text;
 mod observed_body;
 mod reply;
 mod request;
+mod request_memory;
 mod responses;
 mod run;
 pub(crate) mod socket;
@@ -62,7 +64,7 @@ pub(crate) use endpoint::Endpoint;
 pub(super) use endpoints::ROUTES as ENDPOINT_ROUTES;
 pub(super) use error::GatewayError;
 pub(crate) use forward::forward;
-pub(super) use request::client_credentials;
+pub(super) use request::{PROVIDER_KEY_HEADER, client_credentials};
 pub(super) use responses::ROUTES as RESPONSE_ROUTES;
 pub(super) use socket::ROUTES as SOCKET_ROUTES;
 pub(crate) use unsupported_fields::UnsupportedFields;

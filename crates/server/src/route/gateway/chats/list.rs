@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use prowess_store::{ChatFilter, SortOrder};
 use serde_json::Value;
 
@@ -13,6 +14,7 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::Query;
 use crate::route::gateway::list_query::{ListQuery, invalid_param, list_json};
+use crate::stored_answer::StoredAnswer;
 
 /// Metadata entries in one filter.
 const MAX_METADATA_FILTERS: usize = 16;
@@ -22,7 +24,7 @@ pub(super) async fn list(
     State(app): State<App>,
     principal: Principal,
     query: Query,
-) -> Result<Json<Value>, HttpError> {
+) -> Result<Response, HttpError> {
     principal.require(Permission::UseModels)?;
     let list_query = ListQuery::parse(&query, SortOrder::Ascending)?;
     let filter = ChatFilter {
@@ -32,10 +34,13 @@ pub(super) async fn list(
         order: list_query.order,
         limit: list_query.limit,
     };
+    let mut answer = StoredAnswer::begin(&app, &principal.tenant).await?;
     let found = app.store().list_chats(&principal.tenant, &filter).await;
     let found = found.map_err(map_store_error(""))?;
+    let texts = found.chats.iter().map(|chat| chat.completion.as_str());
+    answer.count(texts).await?;
     let chats: Result<Vec<Value>, HttpError> = found.chats.iter().map(completion_json).collect();
-    Ok(Json(list_json(&chats?, found.has_more)))
+    Ok(answer.send(Json(list_json(&chats?, found.has_more)).into_response()))
 }
 
 fn metadata_filter(query: &Query) -> Result<BTreeMap<String, String>, HttpError> {

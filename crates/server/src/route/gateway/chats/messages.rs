@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use prowess_store::SortOrder;
 use serde_json::{Value, json};
 
@@ -11,6 +12,7 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::{PathParams, Query};
 use crate::route::gateway::list_query::{ListQuery, invalid_param, item_id};
+use crate::stored_answer::StoredAnswer;
 
 /// The messages of its request, in order by default.
 pub(super) async fn list(
@@ -18,11 +20,14 @@ pub(super) async fn list(
     principal: Principal,
     query: Query,
     PathParams(id): PathParams<String>,
-) -> Result<Json<Value>, HttpError> {
+) -> Result<Response, HttpError> {
     principal.require(Permission::UseModels)?;
     let list_query = ListQuery::parse(&query, SortOrder::Ascending)?;
+    let mut answer = StoredAnswer::begin(&app, &principal.tenant).await?;
     let messages = app.store().chat_messages(&principal.tenant, &id).await;
-    let messages: Vec<Value> = serde_json::from_str(&messages.map_err(map_store_error(&id))?)
+    let messages = messages.map_err(map_store_error(&id))?;
+    answer.count([messages.as_str()]).await?;
+    let messages: Vec<Value> = serde_json::from_str(&messages)
         .map_err(|error| HttpError::internal("chat-completion-malformed", &error))?;
     let numbered = messages.into_iter().enumerate();
     let mut listed: Vec<Value> = numbered
@@ -38,7 +43,7 @@ pub(super) async fn list(
         let at = at.ok_or_else(|| invalid_param("after", "no message has this id"))?;
         listed.drain(..=at);
     }
-    Ok(Json(list_query.to_page(listed)))
+    Ok(answer.send(Json(list_query.to_page(listed)).into_response()))
 }
 
 /// A message with an id derived from its completion, and content in OpenAI's format: a text,

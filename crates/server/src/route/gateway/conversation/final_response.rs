@@ -1,6 +1,7 @@
 //! The response of a stream of events. The last event has it whole, but with some servers without
 //! its items, which ended before.
 
+use prowess_wire::parse_json;
 use serde_json::Value;
 
 /// Bytes of items that are held until the last event.
@@ -53,7 +54,7 @@ impl FinalResponse {
 
 /// The item that ends with an event, and its place.
 fn item(data: &str) -> Option<(Option<u64>, Value)> {
-    let mut event: Value = serde_json::from_str(data).ok()?;
+    let mut event = parse_json(data.as_bytes()).ok()?;
     if event.get("type")?.as_str()? != ITEM_DONE {
         return None;
     }
@@ -66,7 +67,7 @@ fn completed_response(data: &str) -> Option<Value> {
     if !data.contains("response.completed") && !data.contains("response.incomplete") {
         return None;
     }
-    let mut event: Value = serde_json::from_str(data).ok()?;
+    let mut event = parse_json(data.as_bytes()).ok()?;
     match event.get("type")?.as_str()? {
         "response.completed" | "response.incomplete" => event.get_mut("response").map(Value::take),
         _ => None,

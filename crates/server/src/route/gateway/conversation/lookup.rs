@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::{errors, items};
 use crate::error::HttpError;
 use crate::route::gateway::error::GatewayError;
+use crate::route::gateway::request_memory::RequestMemory;
 
 /// Bytes reserved for a response. One that could not be stored would be paid for and then
 /// missing from its conversation.
@@ -33,17 +34,19 @@ pub(super) fn parse_id(field: Option<&str>) -> Result<Option<String>, GatewayErr
     }
 }
 
-/// A conversation and its items; none if it is not stored here.
+/// A conversation and its items, which are counted; none if it is not stored here.
 pub(super) async fn load(
     store: &Store,
     tenant: &TenantId,
     id: &str,
+    memory: &mut RequestMemory<'_>,
 ) -> Result<Option<(ConversationRecord, Vec<Value>)>, GatewayError> {
     let (record, items) = match store.conversation_with_items(tenant, id).await {
         Ok(found) => found,
         Err(StoreError::NotFound { .. } | StoreError::NulInText) => return Ok(None),
         Err(error) => return Err(HttpError::from(error).into()),
     };
+    memory.count(items.iter().map(String::as_str)).await?;
     let items: Result<_, _> = items
         .iter()
         .map(|item| serde_json::from_str(item))

@@ -5,7 +5,7 @@ use axum::body::BodyDataStream;
 use axum::response::Response;
 use futures_util::{Stream, StreamExt, stream};
 use prowess_wire::sse::SseParser;
-use prowess_wire::{Dialect, ReadContext, StreamReader};
+use prowess_wire::{Dialect, ReadContext, StreamReader, parse_json};
 use serde_json::Value;
 
 use super::AnswerRecorder;
@@ -126,7 +126,7 @@ fn record_whole(
                 None => {
                     let chunk = last.take()?;
                     if let Some((read, recorder)) = all.take()
-                        && let Ok(answer) = serde_json::from_slice::<Value>(&read)
+                        && let Ok(answer) = parse_json(&read)
                     {
                         recorder.save_passthrough(&answer).await;
                     }

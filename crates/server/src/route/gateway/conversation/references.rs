@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{MAX_HISTORY_BYTES, errors};
 use crate::error::HttpError;
 use crate::route::gateway::error::GatewayError;
+use crate::route::gateway::request_memory::RequestMemory;
 
 /// References in one request.
 const MAX_REFERENCES: usize = 2_000;
@@ -28,11 +29,12 @@ pub(super) fn find_references(input: Option<&str>) -> Vec<(usize, String)> {
     found.map(|found| found.0).unwrap_or_default()
 }
 
-/// The stored items among the references, by id.
+/// The stored items among the references, by id. They are counted.
 pub(super) async fn look_up(
     store: &Store,
     tenant: &TenantId,
     references: &[(usize, String)],
+    memory: &mut RequestMemory<'_>,
 ) -> Result<HashMap<String, Value>, GatewayError> {
     if references.is_empty() {
         return Ok(HashMap::new());
@@ -50,6 +52,9 @@ pub(super) async fn look_up(
         return Err(errors::too_long());
     }
     let items = store.items(tenant, &ids).await.map_err(store_error)?;
+    // Each reference is replaced by an item of its own.
+    let found = references.iter().filter_map(|(_, id)| items.get(id));
+    memory.count(found.map(String::as_str)).await?;
     let read = |(id, item): (String, String)| Ok((id, serde_json::from_str(&item)?));
     let items: Result<_, serde_json::Error> = items.into_iter().map(read).collect();
     items.map_err(|error| errors::malformed_record(&error))

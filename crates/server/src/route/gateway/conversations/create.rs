@@ -8,7 +8,7 @@ use super::{conversation_json, item_format, map_store_error, new_items, read_ite
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
-use crate::extract::Json;
+use crate::extract::CountedJson;
 use crate::metadata;
 
 pub(super) async fn create(
@@ -17,7 +17,10 @@ pub(super) async fn create(
     request: Request,
 ) -> Result<axum::Json<Value>, HttpError> {
     principal.require(Permission::UseModels)?;
-    let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
+    let CountedJson {
+        value: body,
+        memory: _memory,
+    } = CountedJson::<Map<String, Value>>::from_request(request, &app).await?;
     let metadata = metadata::to_json(&metadata::parse(body.get("metadata"))?).to_string();
     let items = read_items(body.get("items"))?;
     let id = item_format::new_id("conv");

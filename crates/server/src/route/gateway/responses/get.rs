@@ -11,6 +11,7 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::{PathParams, Query};
 use crate::kept_runs::attach::FollowOptions;
+use crate::stored_answer::StoredAnswer;
 
 /// The response as sent to its client; with `stream=true` as events, after `starting_after` if
 /// given.
@@ -34,9 +35,12 @@ pub(super) async fn get(
         }
         return Ok(Json(run.response_object().await?).into_response());
     }
+    let mut answer = StoredAnswer::begin(&app, &principal.tenant).await?;
     let record = app.store().load_response(&principal.tenant, &id).await?;
+    answer.count([record.response.as_str()]).await?;
     if !streams {
-        return Ok(([(CONTENT_TYPE, "application/json")], record.response).into_response());
+        let headers = [(CONTENT_TYPE, "application/json")];
+        return Ok(answer.send((headers, record.response).into_response()));
     }
     let response = serde_json::from_str(&record.response)
         .map_err(|error| HttpError::internal("response-malformed", &error))?;
@@ -44,5 +48,6 @@ pub(super) async fn get(
         (CONTENT_TYPE, "text/event-stream; charset=utf-8"),
         (CACHE_CONTROL, "no-cache"),
     ];
-    Ok((headers, replay::replay_events(&response, starting_after)).into_response())
+    let events = replay::replay_events(&response, starting_after);
+    Ok(answer.send((headers, events).into_response()))
 }

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use prowess_store::{Error as StoreError, TenantId};
 use serde_json::{Value, json};
 
@@ -11,6 +12,7 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::{PathParams, Query};
 use crate::route::gateway::StoredRecorder;
+use crate::stored_answer::StoredAnswer;
 
 const DEFAULT_LIMIT: usize = 20;
 const MAX_LIMIT: usize = 100;
@@ -21,13 +23,15 @@ pub(super) async fn list(
     principal: Principal,
     query: Query,
     PathParams(id): PathParams<String>,
-) -> Result<Json<Value>, HttpError> {
+) -> Result<Response, HttpError> {
     principal.require(Permission::UseModels)?;
     let page = ItemsPage::parse(&query)?;
+    let mut answer = StoredAnswer::begin(&app, &principal.tenant).await?;
     let items = earlier_items(&app, &principal.tenant, &id).await?;
+    answer.count([items.as_str()]).await?;
     let items: Vec<Value> = serde_json::from_str(&items)
         .map_err(|error| HttpError::internal("response-malformed", &error))?;
-    page.apply(items).map(Json)
+    Ok(answer.send(Json(page.apply(items)?).into_response()))
 }
 
 /// The items before a response, as JSON. A response in the background that is not complete, or

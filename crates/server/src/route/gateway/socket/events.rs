@@ -7,6 +7,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use prowess_provider::is_event_stream;
+use prowess_wire::parse_json;
 use prowess_wire::sse::SseParser;
 use serde_json::Value;
 
@@ -86,7 +87,7 @@ async fn send_whole(
         .run_while_open(to_bytes(body, MAX_EVENT_BYTES))
         .await?;
     let bytes = bytes.unwrap_or_default();
-    let mut body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let mut body = parse_json(&bytes).unwrap_or_default();
     if status.is_success() && body.is_object() {
         send_replay(connection, &body).await?;
         return Ok(Some(body));

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prowess_store::TenantId;
+use prowess_wire::parsed_excess;
 use serde_json::Value;
 
 use super::message::{CreateMessage, input_items};
@@ -117,9 +118,10 @@ impl Drop for ItemBuffer {
 }
 
 impl SocketMemory {
-    /// Bytes in memory.
+    /// Bytes in memory, and those that its values take when they are parsed.
     pub(super) fn bytes(&self) -> usize {
-        self.last.as_ref().map_or(0, |last| last.items.text.len())
+        let text = self.last.as_ref().map(|last| last.items.text.as_bytes());
+        text.map_or(0, |text| text.len().saturating_add(parsed_excess(text)))
     }
 
     /// Prepends earlier items to a message that continues from the last response.

@@ -17,6 +17,7 @@ use crate::auth::{Permission, Principal};
 use crate::context::Exchange;
 use crate::error::HttpError;
 use crate::limits::RequestRefusal;
+use crate::read_body::checked_excess;
 
 /// The route of socket requests in the log.
 const LOG_ROUTE: &str = "/v1/responses";
@@ -68,7 +69,11 @@ impl SocketHandler {
         let mut reserved = app.body_budget().reserve(&tenant);
         let more = text.len().saturating_sub(counted);
         let bytes = more.saturating_add(self.memory.bytes());
-        if let Err(error) = reserved.grow(bytes).await {
+        let counted = match checked_excess(&[text.as_bytes()]) {
+            Ok(excess) => reserved.grow(bytes.saturating_add(excess)).await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = counted {
             let exchange = Exchange::begin(&self.request(Body::empty()), LOG_ROUTE);
             return TurnOutcome::Refused(exchange.end(error.into_response()));
         }

@@ -8,7 +8,7 @@ use super::parse_item;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
-use crate::extract::{Json, PathParams};
+use crate::extract::{CountedJson, PathParams};
 use crate::route::gateway::conversations::{invalid_param, map_store_error, new_items, read_items};
 use crate::route::gateway::list_query::ListQuery;
 
@@ -20,7 +20,10 @@ pub(in super::super) async fn create(
     request: Request,
 ) -> Result<axum::Json<Value>, HttpError> {
     principal.require(Permission::UseModels)?;
-    let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
+    let CountedJson {
+        value: body,
+        memory: _memory,
+    } = CountedJson::<Map<String, Value>>::from_request(request, &app).await?;
     let items = read_items(body.get("items"))?;
     if items.is_empty() {
         return Err(invalid_param("items", "is missing or has no items"));
