@@ -41,6 +41,9 @@ pub struct RunTotals {
     pub tokens: TokenUsage,
     /// Time in the sandbox.
     pub sandbox_millis: u64,
+    /// What the turns cost in billionths, each at the price of the model that made it. One
+    /// without a price costs nothing.
+    pub cost_nanos: u64,
     /// What skills took of that, sorted by name.
     pub skills: Arc<[SkillCost]>,
 }

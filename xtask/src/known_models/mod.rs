@@ -7,8 +7,10 @@
 //! | module | owns |
 //! |---|---|
 //! | `price_list` | reading and checking a list's entries |
+//! | `listed_price` | the prices of an entry |
 //! | `table_row` | the line that an entry becomes |
 
+mod listed_price;
 mod price_list;
 mod table_row;
 
@@ -95,7 +97,15 @@ mod tests {
     "old": { "litellm_provider": "openai", "mode": "chat", "max_input_tokens": 1,
         "deprecation_date": "2025-01-01" },
     "groq/fast": { "litellm_provider": "groq", "mode": "chat", "input_cost_per_token": 5e-08,
-        "output_cost_per_token": 8e-08 }
+        "output_cost_per_token": 8e-08 },
+    "xai/special": { "litellm_provider": "xai", "mode": "chat", "input_cost_per_token": 3e-06,
+        "output_cost_per_token": 1.5e-05, "cache_creation_input_token_cost_above_1hr": 6e-06,
+        "input_cost_per_token_above_200k_tokens": 6e-06,
+        "output_cost_per_token_above_200k_tokens": 2.25e-05,
+        "cache_read_input_token_cost_above_200k_tokens": 6e-07,
+        "input_cost_per_audio_token": 4e-05, "output_cost_per_audio_token": 1.5e-05,
+        "input_cost_per_token_batches": 1.5e-06, "input_cost_per_token_flex": 2e-06,
+        "input_cost_per_token_priority": 5.4e-06 }
 }"#;
 
     #[test]
@@ -103,7 +113,8 @@ mod tests {
         let expected = r#"{"date":"2026-08-06","models":[
 {"provider":"cohere","model":"rerank-y","task":"rerank","context":4096,"takes":["text"],"gives":["text"],"supports":[]},
 {"provider":"groq","model":"fast","task":"chat","price":{"input":0.05,"output":0.08},"takes":["text"],"gives":["text"],"supports":[]},
-{"provider":"openai","model":"gpt-x","task":"chat","context":272000,"output":128000,"price":{"input":1.25,"output":10.0,"cache_read":0.125},"takes":["image","text"],"gives":["text"],"supports":["tools"]}
+{"provider":"openai","model":"gpt-x","task":"chat","context":272000,"output":128000,"price":{"input":1.25,"output":10.0,"cache_read":0.125},"takes":["image","text"],"gives":["text"],"supports":["tools"]},
+{"provider":"xai","model":"special","task":"chat","price":{"input":3.0,"output":15.0,"special":{"audio_input":40.0,"long":{"above":200000,"input":6.0,"output":22.5,"cache_read":0.6},"flex":0.666667,"priority":1.8}},"takes":["text"],"gives":["text"],"supports":[]}
 ]}
 "#;
         assert_eq!(convert(LIST, "2026-08-06").unwrap(), expected);

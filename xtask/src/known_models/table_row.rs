@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::listed_price::ListedPrice;
 use super::price_list::PriceEntry;
 
 /// The providers of a price list and ours. Those of Vertex AI have a name per vendor.
@@ -65,8 +66,6 @@ const FEATURES: [(&str, &str); 7] = [
     ("supports_function_calling", "tools"),
     ("supports_web_search", "web-search"),
 ];
-/// Tokens per price.
-const MILLION: f64 = 1e6;
 
 /// A line of the table.
 pub(super) struct TableRow {
@@ -75,8 +74,7 @@ pub(super) struct TableRow {
     task: &'static str,
     context: Option<u64>,
     output: Option<u64>,
-    /// By its name in the table.
-    price: Vec<(&'static str, f64)>,
+    price: ListedPrice,
     takes: Vec<&'static str>,
     gives: Vec<&'static str>,
     supports: Vec<&'static str>,
@@ -106,7 +104,7 @@ impl TableRow {
             task,
             context: entry.tokens("max_input_tokens")?,
             output: entry.tokens("max_output_tokens")?,
-            price: price(entry, task, model)?,
+            price: ListedPrice::from_entry(entry, task, model)?,
             takes: takes(entry, task)?,
             gives: gives(entry, task)?,
             supports: supported(&FEATURES, entry)?,
@@ -126,12 +124,7 @@ impl TableRow {
         fields.extend(self.output.map(|tokens| ("output", json!(tokens))));
         let mut text: Vec<String> = fields.iter().map(field).collect();
         if !self.price.is_empty() {
-            let price: Vec<String> = self
-                .price
-                .iter()
-                .map(|(name, amount)| field(&(*name, json!(amount))))
-                .collect();
-            text.push(format!("\"price\":{{{}}}", price.join(",")));
+            text.push(format!("\"price\":{}", self.price.to_json()));
         }
         let lists = [
             ("takes", json!(self.takes)),
@@ -143,7 +136,7 @@ impl TableRow {
     }
 }
 
-fn field((name, value): &(&str, Value)) -> String {
+pub(super) fn field((name, value): &(&str, Value)) -> String {
     format!("\"{name}\":{value}")
 }
 
@@ -167,52 +160,6 @@ fn model_name<'n>(listed: &str, provider: &str, name: &'n str) -> &'n str {
     };
     let rest = name.strip_prefix(prefix);
     rest.and_then(|rest| rest.strip_prefix('/')).unwrap_or(name)
-}
-
-/// Prices per million tokens. Where tokens of images or sound have a price of their own, and are
-/// what a model is for, the highest one counts: a response's counts do not tell them apart.
-fn price(
-    entry: &PriceEntry<'_>,
-    task: &str,
-    model: &str,
-) -> anyhow::Result<Vec<(&'static str, f64)>> {
-    let is_chat = task == "chat";
-    let highest = |fields: [&str; 3]| -> anyhow::Result<Option<f64>> {
-        let mut costs = Vec::new();
-        for field in fields.iter().take(if is_chat { 1 } else { 3 }) {
-            costs.extend(entry.cost(field)?);
-        }
-        Ok(costs.into_iter().reduce(f64::max))
-    };
-    let input = highest([
-        "input_cost_per_token",
-        "input_cost_per_image_token",
-        "input_cost_per_audio_token",
-    ])?;
-    let output = highest([
-        "output_cost_per_token",
-        "output_cost_per_image_token",
-        "output_cost_per_audio_token",
-    ])?;
-    let generates = !matches!(task, "embedding" | "rerank" | "moderation");
-    let output = output.or((!generates).then_some(0.0));
-    let (Some(input), Some(output)) = (input, output) else {
-        return Ok(Vec::new());
-    };
-    // Nothing is free unless it says so: it is sold by another measure, or the price is unknown.
-    if input == 0.0 && output == 0.0 && task != "moderation" && !model.ends_with("free") {
-        return Ok(Vec::new());
-    }
-    let mut price = vec![("input", input), ("output", output)];
-    let read = entry.cost("cache_read_input_token_cost")?;
-    price.extend(read.map(|cost| ("cache_read", cost)));
-    let write = entry.cost("cache_creation_input_token_cost")?;
-    price.extend(write.map(|cost| ("cache_write", cost)));
-    for (_, cost) in &mut price {
-        // Costs per token are rounded in binary.
-        *cost = (*cost * MILLION * MILLION).round() / MILLION;
-    }
-    Ok(price)
 }
 
 fn takes(entry: &PriceEntry<'_>, task: &str) -> anyhow::Result<Vec<&'static str>> {

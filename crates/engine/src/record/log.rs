@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use prowess_provider::config::Price;
 use prowess_store::{ForegroundRun, NewRun, TenantId, Timestamp, UsageRow};
 use prowess_wire::neutral::TokenUsage;
 use serde_json::{Value, json};
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 use super::foreground::ForegroundRuns;
 use super::recorder::{RecordQueue, RunRecorder};
 use super::run_usage::RunUsage;
-use super::skill_costs::{CostObserver, price_skill_costs};
+use super::skill_costs::CostObserver;
 use super::skill_use::SkillUses;
 use crate::events::{CalledSkill, OutputFile, RunStep, RunTotals, TurnStarted};
 use crate::intake::resolve::RunSkill;
@@ -37,6 +36,7 @@ pub(crate) struct RunLog {
     turns: i64,
     calls: i64,
     usage: TokenUsage,
+    cost_nanos: u64,
     started_at: Timestamp,
     container_id: Option<String>,
     error: Option<String>,
@@ -56,7 +56,8 @@ struct ForegroundLog {
     runs: Arc<ForegroundRuns>,
     /// Who pays for it, and the target of its first turn.
     usage: UsageRow,
-    price: Option<Price>,
+    /// Whether that has a price.
+    is_priced: bool,
 }
 
 impl RunLog {
@@ -81,6 +82,7 @@ impl RunLog {
             turns: 0,
             calls: 0,
             usage: TokenUsage::default(),
+            cost_nanos: 0,
             started_at: Timestamp::now(),
             container_id: None,
             error: None,
@@ -103,7 +105,7 @@ impl RunLog {
         let log = ForegroundLog {
             runs: Arc::clone(&runs),
             usage,
-            price: None,
+            is_priced: false,
         };
         if !runs.begin(self.foreground_run(&log)) {
             return None;
@@ -129,9 +131,11 @@ impl RunLog {
         }
     }
 
-    pub(crate) fn add_turn(&mut self, usage: &TokenUsage) {
+    /// Adds a turn that cost this much.
+    pub(crate) fn add_turn(&mut self, usage: &TokenUsage, cost_nanos: u64) {
         self.turns += 1;
         self.usage.add(usage);
+        self.cost_nanos = self.cost_nanos.saturating_add(cost_nanos);
         if let Some(log) = &self.foreground {
             log.runs.update(self.foreground_run(log));
         }
@@ -163,6 +167,7 @@ impl RunLog {
         RunTotals {
             tokens: self.usage.clone(),
             sandbox_millis: self.costs.sandbox_millis(),
+            cost_nanos: self.cost_nanos,
             skills: self.costs.skill_costs(),
         }
     }
@@ -228,9 +233,7 @@ impl RunLog {
     /// What is recorded if this process dies now.
     fn foreground_run(&self, log: &ForegroundLog) -> ForegroundRun {
         let used = &self.usage;
-        let cost = log.price.as_ref().map(|price| price.cost_nanos(used));
-        let mut skills = self.costs.skill_costs().to_vec();
-        price_skill_costs(&mut skills, log.price.as_ref(), cost.unwrap_or_default());
+        let is_priced = log.is_priced || self.cost_nanos > 0;
         let micros = Timestamp::now().as_micros() - self.started_at.as_micros();
         ForegroundRun {
             id: self.id.clone(),
@@ -243,15 +246,15 @@ impl RunLog {
             files: json!(self.files),
             usage: UsageRow {
                 requests: 1,
-                unpriced: u64::from(cost.is_none()),
+                unpriced: u64::from(!is_priced),
                 input_tokens: used.input_tokens,
                 output_tokens: used.output_tokens,
                 cache_read_tokens: used.cache_read_input_tokens,
                 cache_write_tokens: used.cache_creation_input_tokens,
-                cost_nanos: cost.unwrap_or_default(),
+                cost_nanos: self.cost_nanos,
                 millis: u64::try_from(micros / 1000).unwrap_or_default(),
                 sandbox_millis: self.costs.sandbox_millis(),
-                skills,
+                skills: self.costs.skill_costs().to_vec(),
                 ..log.usage.clone()
             },
         }
@@ -279,7 +282,7 @@ impl ForegroundLog {
         if self.usage.provider.is_empty() {
             self.usage.provider.clone_from(&turn.provider);
             self.usage.upstream_model = turn.model.chars().take(MAX_MODEL_CHARS).collect();
-            self.price.clone_from(&turn.price);
+            self.is_priced = turn.price.is_some();
         }
     }
 }

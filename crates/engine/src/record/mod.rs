@@ -24,7 +24,6 @@ mod skill_use;
 mod tracked_run;
 
 pub use run_usage::RunUsage;
-pub use skill_costs::price_skill_costs;
 
 pub(crate) use log::RunLog;
 pub(crate) use recorder::RunRecorder;

@@ -9,9 +9,11 @@
 //! |---|---|
 //! | `of_target` | the facts of a target's model |
 //! | `spelling` | the spellings of one name: dates, regions, prefixes |
+//! | `vendor_prices` | what a vendor charges besides tokens, for all its models |
 
 mod of_target;
 mod spelling;
+mod vendor_prices;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -19,6 +21,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use self::spelling::{plain_name, same_model_elsewhere};
+pub(crate) use self::vendor_prices::complete;
 use crate::config::Price;
 
 const TABLE: &str = include_str!("table.json");
@@ -177,10 +180,10 @@ pub fn find(provider: &str, model: &str) -> Option<&'static KnownModel> {
     })
 }
 
-/// The price of a model's tokens in US dollars per million, if it is known. The provider is
-/// named as for [`find`].
+/// The price of a model in US dollars, if it is known. The provider is named as for [`find`].
 pub fn price(provider: &str, model: &str) -> Option<Price> {
-    find(provider, model)?.price.clone()
+    let price = find(provider, model)?.price.clone()?;
+    Some(complete(price, provider, model))
 }
 
 #[cfg(test)]

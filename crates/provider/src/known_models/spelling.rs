@@ -51,7 +51,11 @@ pub(super) fn same_model_elsewhere(
     match provider {
         "azure" => [Some(("openai", plain.to_owned())), None],
         "vertex" => [
-            Some(("gemini", plain.to_owned())),
+            // Google's own models may be named with their vendor there.
+            Some((
+                "gemini",
+                plain.strip_prefix("google/").unwrap_or(plain).to_owned(),
+            )),
             Some(("anthropic", plain.to_owned())),
         ],
         "bedrock" => {

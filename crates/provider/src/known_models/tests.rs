@@ -19,11 +19,23 @@ fn the_table_is_read_whole_and_sorted() {
     for known in all() {
         let price = known.price.iter();
         let mut amounts = price.flat_map(|price| {
-            let cached = [price.cache_read, price.cache_write];
-            cached
-                .into_iter()
-                .flatten()
-                .chain([price.input, price.output])
+            let special = price.special.as_deref().cloned().unwrap_or_default();
+            let optional = [
+                price.cache_read,
+                price.cache_write,
+                price.cache_write_1h,
+                price.web_search,
+                special.audio_input,
+                special.audio_output,
+                special.long.map(|long| long.input),
+                special.long.map(|long| long.output),
+                special.long.and_then(|long| long.cache_read),
+                special.long.and_then(|long| long.cache_write),
+                special.flex,
+                special.priority,
+            ];
+            let optional = optional.into_iter().flatten();
+            optional.chain([price.input, price.output])
         });
         assert!(
             amounts.all(|amount| (0.0..=10_000.0).contains(&amount)),
@@ -46,6 +58,7 @@ fn every_spelling_of_a_name_has_a_price() {
         ("bedrock", "ca.anthropic.claude-opus-4-7"),
         ("vertex", "claude-sonnet-4-5@20250929"),
         ("vertex_ai", "gemini-2.5-pro"),
+        ("vertex_ai", "google/gemini-2.5-pro"),
         ("gemini", "models/gemini-2.5-pro"),
         ("azure", "gpt-5-2025-08-07"),
         ("openai", "gpt-5"),
@@ -58,6 +71,28 @@ fn every_spelling_of_a_name_has_a_price() {
             "{provider}/{model}"
         );
     }
+}
+
+#[test]
+fn long_inputs_and_sound_have_a_price_where_their_vendors_have_one() {
+    let special = |provider, model| {
+        let price = price(provider, model);
+        price
+            .unwrap()
+            .special
+            .map_or_else(Default::default, |special| *special)
+    };
+    let above = |provider, model| special(provider, model).long.map(|long| long.above);
+    assert_eq!(above("gemini", "gemini-2.5-pro"), Some(200_000));
+    assert_eq!(above("openai", "gpt-5.4"), Some(272_000));
+    assert_eq!(above("openai", "gpt-5"), None);
+    let sound = special("openai", "gpt-audio-mini");
+    assert_eq!(sound.audio_output, Some(20.0));
+    let claude = price("bedrock", "us.anthropic.claude-sonnet-4-6").unwrap();
+    assert_eq!(
+        (claude.cache_write_1h, claude.web_search),
+        (None, Some(10.0))
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::RoutingTable;
 use super::entry::{EntryDeployment, RouteEntry};
-use super::known_prices::{KnownPrices, known_price};
+use super::known_prices::{KnownPrices, complete_price, known_price};
 use super::merge::merge_entries;
 use crate::breaker::CircuitBreaker;
 use crate::config::{
@@ -104,14 +104,17 @@ impl RoutingTable {
             true => None,
             false => known_price(&provider, name),
         };
-        let has_own_price = config.price.is_some();
+        let own_price = config
+            .price
+            .map(|price| complete_price(price, &provider, name));
+        let has_own_price = own_price.is_some();
         let limits = &config.minute_limits;
         let has_state = has_siblings || !limits.is_empty();
         let limit = config.limit;
         let slot = ModelSlot {
             limiter: limit.map(|limit| ConcurrencyLimiter::new(&model.name, limit)),
             write_overrides: config.write_overrides.unwrap_or_default(),
-            price: config.price.or_else(known),
+            price: own_price.or_else(known),
             has_own_price,
             deployment: has_state.then(|| DeploymentState::new(config.weight, limits)),
             has_siblings,
@@ -225,6 +228,8 @@ fn check_price(model: &ModelConfig, price: Option<&Price>) -> Result<(), Provide
         Some(price.output),
         price.cache_read,
         price.cache_write,
+        price.cache_write_1h,
+        price.web_search,
     ];
     let bad = all
         .into_iter()

@@ -43,12 +43,25 @@ impl KnownPrices {
 /// The price of a known model of a provider. A server that only has the API of another is not
 /// that provider, unless it is a well-known one by its own name.
 pub(super) fn known_price(provider: &Provider, model: &str) -> Option<Price> {
+    known_models::price(vendor(provider)?, model)
+}
+
+/// A configured price of a provider's model, with what the vendor charges besides.
+pub(super) fn complete_price(price: Price, provider: &Provider, model: &str) -> Price {
+    match vendor(provider) {
+        Some(vendor) => known_models::complete(price, vendor, model),
+        None => price,
+    }
+}
+
+/// The name that a provider has in the table.
+fn vendor(provider: &Provider) -> Option<&str> {
     let is_compatible = match &provider.backend {
         ProviderBackend::Http(http) => provider.kind == "openai" && !http.upstream.is_openai(),
         ProviderBackend::Scripted(_) => return None,
     };
     match is_compatible {
-        true => known_models::price(&provider.name, model),
-        false => known_models::price(provider.kind, model),
+        true => Some(provider.name.as_str()),
+        false => Some(provider.kind),
     }
 }

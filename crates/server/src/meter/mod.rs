@@ -4,6 +4,8 @@
 //! it reports to the key's limits, to the [`ledger::UsageLedger`] (or to its run, if the store knows
 //! of that already), to telemetry and to the metrics of runs. None of them is waited for.
 
+mod details_scanner;
+mod keyed_value;
 mod label_set;
 pub(crate) mod ledger;
 mod run_metrics;
@@ -16,7 +18,7 @@ mod usage_tap;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use prowess_engine::{RunStep, RunTotals, RunUsage, price_skill_costs};
+use prowess_engine::{RunStep, RunTotals, RunUsage, SpendCheck};
 use prowess_provider::config::Price;
 use prowess_provider::{RouteDecision, Target};
 use prowess_store::{KeyRecord, TenantId, UsageRow};
@@ -28,9 +30,10 @@ pub(crate) use usage_tap::UsageTap;
 
 use crate::app::App;
 use crate::auth::Principal;
+use crate::error::HttpError;
 use crate::limits::SpendReservation;
 use crate::telemetry::{RequestSpan, RequestTrace};
-use usage_tap::{SharedSpans, TappedRun, used_since};
+use usage_tap::{SharedSpans, TappedRun, total_tokens};
 
 /// Status of a response whose client left before its end.
 const CLIENT_CLOSED_STATUS: u16 = 499;
@@ -68,10 +71,10 @@ struct MeterState {
     price: Option<Price>,
     status: u16,
     usage: TokenUsage,
-    /// The part of it that servers before have used, and that the limits know.
-    earlier: TokenUsage,
     estimated: bool,
     error_code: Option<String>,
+    /// Whether the sender lost access before the response ended.
+    is_cut_off: bool,
     is_disabled: bool,
     reservation: Option<SpendReservation>,
     tap: Option<UsageTap>,
@@ -125,9 +128,9 @@ impl Meter {
             price: None,
             status: CLIENT_CLOSED_STATUS,
             usage: TokenUsage::default(),
-            earlier: TokenUsage::default(),
             estimated: false,
             error_code: None,
+            is_cut_off: false,
             is_disabled: false,
             reservation: None,
             tap: None,
@@ -145,6 +148,9 @@ impl Meter {
     /// The request and its tokens are in rows of their own, one for each turn.
     pub(crate) fn exclude_request(&mut self) {
         self.0.is_stored = true;
+        if let Some(reservation) = &self.0.reservation {
+            reservation.set_stored();
+        }
     }
 
     /// The usage row of the request, if this server dies before its end: who pays for it.
@@ -224,14 +230,17 @@ impl Meter {
         self.0.reservation.take()
     }
 
+    /// Whether a run may go on after a turn: as long as its key has any budget left.
+    pub(crate) fn spend_check(&self) -> Option<SpendCheck> {
+        let reservation = self.0.reservation.clone()?;
+        let check = move |spent| reservation.leaves_budget(spent);
+        Some(SpendCheck::new(check))
+    }
+
     /// A handle that reports the usage of a run after each turn: the response has it only at
     /// its end, which may never come.
     pub(crate) fn usage_tap(&mut self) -> UsageTap {
-        let tap = UsageTap::new(
-            self.0.price.clone(),
-            self.0.reservation.clone(),
-            self.0.spans.clone(),
-        );
+        let tap = UsageTap::new(self.0.reservation.clone(), self.0.spans.clone());
         self.0.tap = Some(tap.clone());
         tap
     }
@@ -276,8 +285,7 @@ impl Meter {
     /// The price of tokens does not tell what this request cost: it is counted as one without a
     /// price. What is free stays free.
     pub(crate) fn discard_price(&mut self) {
-        let is_free = |price: &Price| price.input == 0.0 && price.output == 0.0;
-        self.0.price.take_if(|price| !is_free(price));
+        self.0.price.take_if(|price| !price.is_free());
     }
 
     /// Sets the kind of provider, as in configuration files.
@@ -295,6 +303,12 @@ impl Meter {
     /// Records usage; later counts of the same response are higher.
     pub(crate) fn record_usage(&mut self, usage: &TokenUsage) {
         self.0.usage.merge_max(usage);
+    }
+
+    /// Records the usage of the whole response, in place of what was counted at its start: some
+    /// upstreams count input there that they later find in a cache.
+    pub(crate) fn replace_usage(&mut self, usage: &TokenUsage) {
+        self.0.usage.clone_from(usage);
     }
 
     /// Records our own estimate, when the upstream sends no counts.
@@ -323,6 +337,13 @@ impl Meter {
         self.0.status = status;
         self.0.error_code = Some(code.to_owned());
     }
+
+    /// The sender lost access before the response ended, for this reason. What was used until
+    /// then is charged, as if the client had left.
+    pub(crate) fn record_lost_access(&mut self, refusal: &HttpError) {
+        self.record_failure(refusal.status.as_u16(), refusal.code);
+        self.0.is_cut_off = true;
+    }
 }
 
 impl Drop for Meter {
@@ -331,14 +352,12 @@ impl Drop for Meter {
         if state.is_disabled {
             return;
         }
-        let mut run = TappedRun::default();
-        if let Some(tap) = &state.tap {
-            run = tap.take();
+        let run = state.tapped_run();
+        if state.tap.is_some() {
             state.usage.merge_max(&run.totals.tokens);
-            state.earlier.clone_from(&run.earlier);
             skill_metrics::record(&run.totals);
         }
-        let cost = state.cost();
+        let cost = state.cost(&run.totals);
         state.settle();
         state.record_spans();
         let mut row = state.row(cost, &run.totals);
@@ -353,10 +372,23 @@ impl Drop for Meter {
 }
 
 impl MeterState {
-    /// The cost in billionths, if there is a price.
-    fn cost(&self) -> Option<u64> {
-        let price = self.price.as_ref()?;
-        Some(price.cost_nanos(&self.usage))
+    /// What its run has reported; nothing if it is none.
+    fn tapped_run(&self) -> TappedRun {
+        let tap = self.tap.as_ref();
+        tap.map(UsageTap::current).unwrap_or_default()
+    }
+
+    /// The cost in billionths, if there is a price. Turns of a run cost what their models do; what
+    /// was used besides, in a turn that did not end, costs what the model does that was known last.
+    fn cost(&self, run: &RunTotals) -> Option<u64> {
+        let Some(price) = &self.price else {
+            return (run.cost_nanos > 0).then_some(run.cost_nanos);
+        };
+        if self.tap.is_none() {
+            return Some(price.cost_nanos(&self.usage));
+        }
+        let besides = self.usage.since(&run.tokens);
+        Some(run.cost_nanos.saturating_add(price.cost_nanos(&besides)))
     }
 
     /// Exchanges the reservation for the actual usage.
@@ -364,9 +396,16 @@ impl MeterState {
         let Some(reservation) = self.reservation.take() else {
             return;
         };
-        match used_since(&self.earlier, &self.usage, self.price.as_ref()) {
-            (0, _) if self.status == CLIENT_CLOSED_STATUS => reservation.settle_abandoned(),
-            (tokens, nanos) => reservation.settle(tokens, nanos),
+        let TappedRun { totals, earlier } = self.tapped_run();
+        let mut used = self.usage.clone();
+        used.merge_max(&totals.tokens);
+        let tokens = total_tokens(&used).saturating_sub(total_tokens(&earlier.tokens));
+        let nanos = self.cost(&totals).unwrap_or_default();
+        let nanos = nanos.saturating_sub(earlier.cost_nanos);
+        let has_left = self.status == CLIENT_CLOSED_STATUS || self.is_cut_off;
+        match tokens {
+            0 if has_left => reservation.settle_abandoned(),
+            tokens => reservation.settle(tokens, nanos),
         }
     }
 
@@ -377,11 +416,11 @@ impl MeterState {
         } else {
             (&self.usage, cost.unwrap_or_default())
         };
-        let mut skills = match self.is_stored {
+        // Priced turn by turn, as the whole run is.
+        let skills = match self.is_stored {
             true => Vec::new(),
             false => run.skills.to_vec(),
         };
-        price_skill_costs(&mut skills, self.price.as_ref(), cost_nanos);
         let requests = u64::from(!self.is_stored);
         UsageRow {
             tenant: self.tenant.clone(),

@@ -1,16 +1,18 @@
 //! Reads token counts from the bytes of a stream as they pass.
 //!
 //! The bytes are not parsed: only the key `"usage":` (for Gemini `"usageMetadata":`) is
-//! searched for, and the object after it is read. Inside a JSON string its quotes would be
-//! escaped, so generated text is never mistaken for it. If the key occurs elsewhere (in a tool
-//! schema that a response repeats) it can only raise the count: the highest one counts.
+//! searched for, and the object after it is read. If the key occurs elsewhere (in a tool
+//! schema that a response repeats) it can only raise the count: the highest one counts, and the
+//! dearest service tier.
 
 use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 use prowess_wire::ClientDialect;
-use prowess_wire::neutral::TokenUsage;
+use prowess_wire::neutral::{ServiceTier, TokenUsage};
 
+use super::details_scanner::DetailsScanner;
+use super::keyed_value::KeyedValues;
 use super::text_counter::TextCounter;
 
 /// Searchers are built once: that takes longer than scanning an event.
@@ -18,15 +20,12 @@ static USAGE_KEY: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\"usage\
 static GEMINI_USAGE_KEY: LazyLock<Finder<'_>> =
     LazyLock::new(|| Finder::new(b"\"usageMetadata\":"));
 static EVENT_PREFIX: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"data:"));
-/// Maximum bytes of a usage object. Anthropic lists the counts of each call of a server tool in
-/// it.
-const MAX_OBJECT_BYTES: usize = 64 << 10;
 
 /// Scans a stream for token counts.
 pub(crate) struct UsageScanner {
     client: ClientDialect,
-    keys: &'static Finder<'static>,
-    state: ScanState,
+    counts: KeyedValues,
+    details: DetailsScanner,
     usage: Option<TokenUsage>,
     events: u64,
     text: TextCounter,
@@ -34,32 +33,16 @@ pub(crate) struct UsageScanner {
     counted_text: u64,
 }
 
-enum ScanState {
-    /// Searching for the key; the last bytes may be its beginning.
-    Looking(Vec<u8>),
-    /// After the key: the object so far.
-    Reading(Object),
-}
-
-#[derive(Default)]
-struct Object {
-    bytes: Vec<u8>,
-    depth: usize,
-    in_string: bool,
-    escaped: bool,
-}
-
 impl UsageScanner {
     pub(crate) fn new(client: ClientDialect) -> UsageScanner {
+        let key: &Finder<'_> = match client {
+            ClientDialect::Messages | ClientDialect::Chat | ClientDialect::Responses => &USAGE_KEY,
+            ClientDialect::Gemini => &GEMINI_USAGE_KEY,
+        };
         UsageScanner {
             client,
-            keys: match client {
-                ClientDialect::Messages | ClientDialect::Chat | ClientDialect::Responses => {
-                    &USAGE_KEY
-                }
-                ClientDialect::Gemini => &GEMINI_USAGE_KEY,
-            },
-            state: ScanState::Looking(Vec::new()),
+            counts: KeyedValues::new(key, b'{'),
+            details: DetailsScanner::new(client),
             usage: None,
             events: 0,
             text: TextCounter::new(client),
@@ -67,9 +50,16 @@ impl UsageScanner {
         }
     }
 
-    /// The counts found so far.
-    pub(crate) fn usage(&self) -> Option<&TokenUsage> {
-        self.usage.as_ref()
+    /// The counts found so far, with what decides about the cost besides.
+    pub(crate) fn usage(&self) -> Option<TokenUsage> {
+        let usage = self.usage.clone()?;
+        Some(self.with_details(usage))
+    }
+
+    /// Estimated counts, with what was found that decides about the cost besides.
+    pub(crate) fn with_details(&self, mut usage: TokenUsage) -> TokenUsage {
+        self.details.complete(&mut usage);
+        usage
     }
 
     /// Approximate number of events that have passed.
@@ -90,36 +80,14 @@ impl UsageScanner {
     /// Scans the next bytes.
     pub(crate) fn push(&mut self, chunk: &[u8]) {
         self.events += EVENT_PREFIX.find_iter(chunk).count() as u64;
+        self.details.push(chunk);
         let mut rest = chunk;
         while !rest.is_empty() {
-            let (before, mut counts) = (rest, None);
-            rest = match &mut self.state {
-                ScanState::Looking(tail) => match find_key(self.keys, tail, rest) {
-                    Some(after) => {
-                        self.state = ScanState::Reading(Object::default());
-                        after
-                    }
-                    None => {
-                        keep_tail(self.keys.needle().len(), tail, rest);
-                        &[]
-                    }
-                },
-                ScanState::Reading(object) => match object.read(rest) {
-                    ObjectProgress::More => &[],
-                    ObjectProgress::Done(after) => {
-                        counts = Some(std::mem::take(&mut object.bytes));
-                        self.state = ScanState::Looking(Vec::new());
-                        after
-                    }
-                    ObjectProgress::NotAnObject(after) => {
-                        self.state = ScanState::Looking(Vec::new());
-                        after
-                    }
-                },
-            };
+            let (counts, after) = self.counts.push(rest);
             // Everything up to the counts: they include the text before them.
-            let passed = before.len().saturating_sub(rest.len());
-            self.text.push(before.get(..passed).unwrap_or_default());
+            let passed = rest.len().saturating_sub(after.len());
+            self.text.push(rest.get(..passed).unwrap_or_default());
+            rest = after;
             if let Some(counts) = counts {
                 self.record_counts(&counts);
             }
@@ -127,18 +95,21 @@ impl UsageScanner {
     }
 
     fn record_counts(&mut self, object: &[u8]) {
-        if let Some(usage) = prowess_wire::read_token_counts(self.client, object) {
-            self.counted_text = self.text.bytes();
-            let known = self.usage.get_or_insert_default();
-            match self.client {
-                // Each of its counts covers the whole response so far.
-                ClientDialect::Gemini if total_tokens(&usage) >= total_tokens(known) => {
-                    *known = usage
-                }
-                ClientDialect::Gemini => {}
-                ClientDialect::Messages | ClientDialect::Chat | ClientDialect::Responses => {
-                    known.merge_max(&usage)
-                }
+        let Some(mut usage) = prowess_wire::read_token_counts(self.client, object) else {
+            return;
+        };
+        self.counted_text = self.text.bytes();
+        let Some(known) = &mut self.usage else {
+            self.usage = Some(usage);
+            return;
+        };
+        usage.set_tier(ServiceTier::dearer(known.tier(), usage.tier()));
+        match self.client {
+            // Each of its counts covers the whole response so far.
+            ClientDialect::Gemini if total_tokens(&usage) >= total_tokens(known) => *known = usage,
+            ClientDialect::Gemini => {}
+            ClientDialect::Messages | ClientDialect::Chat | ClientDialect::Responses => {
+                known.merge_max(&usage)
             }
         }
     }
@@ -146,74 +117,6 @@ impl UsageScanner {
 
 fn total_tokens(usage: &TokenUsage) -> u64 {
     usage.total_input().saturating_add(usage.output_tokens)
-}
-
-/// The bytes after the key, which may begin in the tail of the previous bytes.
-fn find_key<'b>(keys: &Finder<'_>, tail: &[u8], bytes: &'b [u8]) -> Option<&'b [u8]> {
-    let length = keys.needle().len();
-    let head = bytes.get(..length).unwrap_or(bytes);
-    let joint = [tail, head].concat();
-    if let Some(at) = keys.find(&joint) {
-        let end = (at + length).saturating_sub(tail.len());
-        return bytes.get(end..);
-    }
-    let at = keys.find(bytes)?;
-    bytes.get(at + length..)
-}
-
-/// Keeps as many last bytes as could be the beginning of the key.
-fn keep_tail(length: usize, tail: &mut Vec<u8>, bytes: &[u8]) {
-    let keep = length.saturating_sub(1);
-    tail.extend_from_slice(
-        bytes
-            .get(bytes.len().saturating_sub(keep)..)
-            .unwrap_or(bytes),
-    );
-    let over = tail.len().saturating_sub(keep);
-    tail.drain(..over);
-}
-
-/// Result of reading an object.
-enum ObjectProgress<'b> {
-    More,
-    /// The object is complete.
-    Done(&'b [u8]),
-    /// Not an object, or too long to be one of counts.
-    NotAnObject(&'b [u8]),
-}
-
-impl Object {
-    fn read<'b>(&mut self, bytes: &'b [u8]) -> ObjectProgress<'b> {
-        for (at, byte) in bytes.iter().enumerate() {
-            let started = !self.bytes.is_empty();
-            if !started && byte.is_ascii_whitespace() {
-                continue;
-            }
-            if (!started && *byte != b'{') || self.bytes.len() >= MAX_OBJECT_BYTES {
-                return ObjectProgress::NotAnObject(bytes.get(at..).unwrap_or_default());
-            }
-            self.bytes.push(*byte);
-            if self.ends_with(*byte) {
-                return ObjectProgress::Done(bytes.get(at + 1..).unwrap_or_default());
-            }
-        }
-        ObjectProgress::More
-    }
-
-    /// Tracks strings and braces; returns whether this byte closes the object.
-    fn ends_with(&mut self, byte: u8) -> bool {
-        if std::mem::take(&mut self.escaped) {
-            return false;
-        }
-        match byte {
-            b'\\' if self.in_string => self.escaped = true,
-            b'"' => self.in_string = !self.in_string,
-            b'{' if !self.in_string => self.depth += 1,
-            b'}' if !self.in_string => self.depth -= 1,
-            _ => {}
-        }
-        self.depth == 0
-    }
 }
 
 #[cfg(test)]
@@ -305,6 +208,21 @@ mod tests {
         );
         let found = scan(ClientDialect::Messages, &stream, 1_000);
         assert_eq!(found, (30, 0, 10));
+    }
+
+    #[test]
+    fn what_stands_in_content_gives_no_discount() {
+        let discount = "data: {\"input\":{\"usage\":{\"service_tier\":\"batch\"}}}\n\n";
+        let mut scanner = UsageScanner::new(ClientDialect::Messages);
+        scanner.push(format!("{ANTHROPIC}{discount}").as_bytes());
+        let usage = scanner.usage().unwrap();
+        assert_eq!((usage.input_tokens, usage.tier()), (30, None));
+        // From the beginning on it is the response's own.
+        let batch = ANTHROPIC.replace("\"usage\":{", "\"usage\":{\"service_tier\":\"batch\",");
+        let mut scanner = UsageScanner::new(ClientDialect::Messages);
+        scanner.push(batch.as_bytes());
+        let tier = scanner.usage().unwrap().tier();
+        assert_eq!(tier, Some(ServiceTier::Batch));
     }
 
     #[test]

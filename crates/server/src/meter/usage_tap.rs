@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prowess_engine::{RunStep, RunTotals};
 use prowess_provider::Target;
-use prowess_provider::config::Price;
 use prowess_wire::neutral::TokenUsage;
 
 use super::run_metrics;
@@ -16,28 +15,25 @@ use crate::telemetry::{EndedRunSpans, RequestTrace, RunSpans};
 pub(crate) struct UsageTap(Arc<TapState>);
 
 struct TapState {
-    price: Option<Price>,
     reservation: Option<SpendReservation>,
     spans: Option<SharedSpans>,
     run: Mutex<TappedRun>,
 }
 
 /// What a run has reported.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct TappedRun {
     pub(super) totals: RunTotals,
-    /// The part of the tokens that servers before have used: the limits have it from its rows.
-    pub(super) earlier: TokenUsage,
+    /// The part that servers before have used: the limits have it from its rows.
+    pub(super) earlier: RunTotals,
 }
 
 impl UsageTap {
     pub(super) fn new(
-        price: Option<Price>,
         reservation: Option<SpendReservation>,
         spans: Option<SharedSpans>,
     ) -> UsageTap {
         UsageTap(Arc::new(TapState {
-            price,
             reservation,
             spans,
             run: Mutex::default(),
@@ -49,17 +45,17 @@ impl UsageTap {
         let mut run = self.0.run();
         run.totals.tokens.merge_max(&totals.tokens);
         run.totals.sandbox_millis = totals.sandbox_millis;
+        run.totals.cost_nanos = totals.cost_nanos;
         run.totals.skills = Arc::clone(&totals.skills);
-        let sum = &run.totals.tokens;
         if let Some(reservation) = &self.0.reservation {
-            let (tokens, nanos) = used_since(&run.earlier, sum, self.0.price.as_ref());
+            let (tokens, nanos) = run.own_usage();
             reservation.raise(tokens, nanos);
         }
     }
 
     /// Records what servers before have used of a run, which this one reads again.
     pub(crate) fn record_earlier_usage(&self, totals: &RunTotals) {
-        self.0.run().earlier.clone_from(&totals.tokens);
+        self.0.run().earlier.clone_from(totals);
         self.record_usage(totals);
     }
 
@@ -70,13 +66,23 @@ impl UsageTap {
 
     /// Tokens and cost of what was reported so far, without what servers before have used.
     pub(super) fn own_usage(&self) -> (u64, u64) {
-        let run = self.0.run();
-        used_since(&run.earlier, &run.totals.tokens, self.0.price.as_ref())
+        self.0.run().own_usage()
     }
 
     /// What was reported so far.
-    pub(super) fn take(&self) -> TappedRun {
-        std::mem::take(&mut *self.0.run())
+    pub(super) fn current(&self) -> TappedRun {
+        self.0.run().clone()
+    }
+}
+
+impl TappedRun {
+    /// Tokens and cost of what was used on this server.
+    fn own_usage(&self) -> (u64, u64) {
+        let (all, earlier) = (&self.totals, &self.earlier);
+        (
+            total_tokens(&all.tokens).saturating_sub(total_tokens(&earlier.tokens)),
+            all.cost_nanos.saturating_sub(earlier.cost_nanos),
+        )
     }
 }
 
@@ -126,20 +132,7 @@ impl SharedSpans {
     }
 }
 
-/// Tokens and cost of what was used after `earlier`.
-pub(super) fn used_since(
-    earlier: &TokenUsage,
-    usage: &TokenUsage,
-    price: Option<&Price>,
-) -> (u64, u64) {
-    let cost = |usage| price.map_or(0, |price| price.cost_nanos(usage));
-    (
-        total_tokens(usage).saturating_sub(total_tokens(earlier)),
-        cost(usage).saturating_sub(cost(earlier)),
-    )
-}
-
 /// All tokens, input and output.
-fn total_tokens(usage: &TokenUsage) -> u64 {
+pub(super) fn total_tokens(usage: &TokenUsage) -> u64 {
     usage.total_input().saturating_add(usage.output_tokens)
 }

@@ -133,8 +133,7 @@ fn priced_providers(url: &str) -> Providers {
     let price = Price {
         input: 1.0,
         output: 0.0,
-        cache_read: None,
-        cache_write: None,
+        ..Price::default()
     };
     let providers = Providers::new(ProvidersConfig {
         providers: vec![provider],

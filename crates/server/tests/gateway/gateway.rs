@@ -286,8 +286,7 @@ pub(crate) fn providers(url: &str) -> Providers {
                 price: Some(Price {
                     input: 3.0,
                     output: 15.0,
-                    cache_read: None,
-                    cache_write: None,
+                    ..Price::default()
                 }),
                 ..ModelConfig::new("small", "ant").with_upstream_model("m1")
             },

@@ -8,7 +8,7 @@
 //! | client's request | `request_in`, `contents_in`, `calls_in`, `request_part_in`, `tools_in`, |
 //! | | `settings_in`, `schema_in` |
 //! | request to an upstream | `request_out`, `request_part_out`, `tools_out`, `settings_out` |
-//! | its response | `response_in`, `stream_in`, `response_part_in` |
+//! | its response | `response_in`, `stream_in`, `response_part_in`, `price_details` |
 //! | response to a client | `response_out`, `stream_out`, `response_part_out` |
 //!
 //! `fields_in`, `signature` and `code_execution` serve both directions of a client.
@@ -19,6 +19,8 @@ mod contents_in;
 mod error;
 mod fields_in;
 mod media_out;
+mod partial_calls;
+mod price_details;
 mod request_in;
 mod request_out;
 mod request_part_in;
@@ -38,6 +40,7 @@ mod tools_in;
 mod tools_out;
 
 pub(crate) use error::{is_error, read_error, render_error};
+pub(crate) use price_details::price_details;
 pub(crate) use request_in::read_request;
 pub(crate) use request_out::write_request;
 pub(crate) use response_in::read_response;

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
+use super::code_execution;
 use super::error::read_error_value;
+use super::price_details::web_searches;
 use super::response_part_in::{
     OutputState, ResponsePart, ResponsePartContent, block_reason, read_part, read_usage,
     stop_reason,
@@ -66,9 +68,16 @@ fn read_candidate(
         let path = path.key("content");
         let parts = JsonFields::from_value(content, &path)?.opt_list("parts")?;
         let path = path.key("parts");
+        let mut code_runs = 0;
         for (i, part) in parts.unwrap_or_default().into_iter().enumerate() {
-            let part = read_part(part, &path.index(i), context)?;
-            add_part(part, response);
+            let path = path.index(i);
+            let part = read_part(part, &path, context)?;
+            // Only streams bring calls in pieces.
+            if let ResponsePartContent::Piece(_) = &part.content {
+                let field = path.key("functionCall").key("name").to_string();
+                return Err(WireError::Missing { field });
+            }
+            add_part(part, &mut code_runs, response);
         }
     }
     let calls = response
@@ -88,6 +97,8 @@ fn read_candidate(
         response.stop_details = Some(refusal_details(message.as_deref()));
     }
     response.stop_reason = Some(stop);
+    let searches = web_searches(candidate.peek("groundingMetadata"));
+    response.usage.set_web_searches(searches);
     // Only one candidate is ever requested.
     candidate.take("index");
     response.message_rest = candidate.rest();
@@ -95,7 +106,7 @@ fn read_candidate(
 }
 
 /// A part's signature becomes that of the thought before it, which is created if needed.
-fn add_part(part: ResponsePart, response: &mut Response) {
+fn add_part(part: ResponsePart, code_runs: &mut usize, response: &mut Response) {
     if let ResponsePartContent::Thought(text) = part.content {
         push_thought(text, response);
         sign(part.signature, response);
@@ -115,8 +126,11 @@ fn add_part(part: ResponsePart, response: &mut Response) {
             let id = id.unwrap_or_else(|| generated_call_id(&response.id, n));
             response.content.push(Block::tool_use(id, name, args));
         }
-        ResponsePartContent::Whole(block) => response.content.push(block),
-        ResponsePartContent::Thought(_) => {}
+        ResponsePartContent::Whole(mut block) => {
+            code_execution::add_id(&mut block.rest, &response.id, code_runs);
+            response.content.push(block);
+        }
+        ResponsePartContent::Thought(_) | ResponsePartContent::Piece(_) => {}
     }
 }
 

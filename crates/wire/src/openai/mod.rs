@@ -4,6 +4,7 @@
 mod cache;
 mod effort;
 mod error;
+mod image_detail;
 mod refusal;
 mod strict_schema;
 mod usage;
@@ -12,9 +13,12 @@ mod user;
 pub(crate) use cache::{read_breakpoint, write_breakpoint};
 pub(crate) use effort::{disables_thinking, does_not_reason, effort_for_request};
 pub(crate) use error::{failure_code, is_error, read_error, read_error_value, render_error};
+pub(crate) use image_detail::take_detail;
 pub(crate) use refusal::{StreamedText, explanation};
 pub(crate) use strict_schema::{is_strict_schema, strict_function};
-pub(crate) use usage::{UsageFieldNames, all_output, first_count, read_usage, write_usage};
+pub(crate) use usage::{
+    UsageFieldNames, all_output, cached_input, first_count, read_usage, service_tier, write_usage,
+};
 pub(crate) use user::user_for_request;
 
 /// Request fields both dialects have under the same name.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::error::WireError;
 use crate::fields::{JsonFields, as_whole_number};
 use crate::json_path::JsonPath;
-use crate::neutral::{DIALECT_FIELDS, Map, TokenUsage, merge};
+use crate::neutral::{DIALECT_FIELDS, Map, PriceDetails, ServiceTier, TokenUsage, merge};
 
 /// The field names for input and output; the two dialects differ in nothing else.
 pub(crate) struct UsageFieldNames {
@@ -33,8 +33,14 @@ pub(crate) fn read_usage(
     let written = detail(&fields, names.input_details, "cache_write_tokens");
     let written = first_count([written, count(fields.peek(CACHE_WRITE_FIELD))]);
     let thoughts = detail(&fields, names.output_details, "reasoning_tokens");
+    let cached = cached_input(cached, input, output.saturating_add(thoughts), total);
     let cache = cached.saturating_add(written);
     let (output_tokens, thinking_tokens) = all_output(input, output, thoughts, cache, total);
+    let details = PriceDetails {
+        audio_input_tokens: detail(&fields, names.input_details, AUDIO_FIELD),
+        audio_output_tokens: detail(&fields, names.output_details, AUDIO_FIELD),
+        ..PriceDetails::default()
+    };
     let rest = own_counts(fields, names);
     Ok(TokenUsage {
         input_tokens: input.saturating_sub(cached).saturating_sub(written),
@@ -42,9 +48,18 @@ pub(crate) fn read_usage(
         cache_read_input_tokens: cached,
         cache_creation_input_tokens: written,
         thinking_tokens,
+        details: details.into_option(),
         rest,
     })
 }
+
+/// The service tier in a field of a response; it is beside the usage.
+pub(crate) fn service_tier(field: Option<&Value>) -> Option<ServiceTier> {
+    ServiceTier::from_word(field?.as_str()?)
+}
+
+/// Sound, among the details of input and of output.
+const AUDIO_FIELD: &str = "audio_tokens";
 
 /// Where servers other than OpenAI's count cached input, besides the input: Moonshot and
 /// Together, Mistral, DeepSeek, and gateways with Anthropic's field names.
@@ -60,6 +75,16 @@ const CACHE_WRITE_FIELD: &str = "cache_creation_input_tokens";
 /// The first of several places that counts anything.
 pub(crate) fn first_count(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().find(|count| *count > 0).unwrap_or(0)
+}
+
+/// The cached part of the input. Azure counts more of it than input for some models; then the
+/// total, which has no more than input and output, says how much it can be.
+pub(crate) fn cached_input(cached: u64, input: u64, output: u64, total: u64) -> u64 {
+    if total > 0 && total <= input.saturating_add(output) {
+        cached.min(input)
+    } else {
+        cached
+    }
 }
 
 /// All output, and the thoughts in it. With OpenAI thoughts are part of the output; xAI counts
@@ -86,7 +111,8 @@ pub(crate) fn all_output(
     if thoughts == 0 && cache == 0 && input > 0 && total > counted {
         return (total.saturating_sub(input), total.saturating_sub(counted));
     }
-    (output, thoughts)
+    // Some servers count more thoughts than output.
+    (output, thoughts.min(output))
 }
 
 /// Details that are counted above.

@@ -5,13 +5,14 @@ use serde_json::Value;
 use super::USAGE_FIELDS;
 use super::item_in::{IdPolicy, read_item};
 use super::namespace::flatten_call;
+use super::price_details::is_web_search;
 use crate::Dialect;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::JsonFields;
 use crate::json_path::JsonPath;
 use crate::neutral::{ApiError, Content, Response, StopReason, refusal_details};
-use crate::openai::{read_error_value, read_usage};
+use crate::openai::{read_error_value, read_usage, service_tier};
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
     let root = JsonPath::Root;
@@ -30,7 +31,13 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
     if let Some(usage) = fields.take("usage") {
         response.usage = read_usage(usage, &root.key("usage"), &USAGE_FIELDS)?;
     }
-    for (i, item) in fields.list("output")?.into_iter().enumerate() {
+    let output = fields.list("output")?;
+    let searches = output.iter().filter(|item| is_web_search(item)).count();
+    response.usage.set_web_searches(searches as u64);
+    response
+        .usage
+        .set_tier(service_tier(fields.peek("service_tier")));
+    for (i, item) in output.into_iter().enumerate() {
         let item = read_item(item, &root.key("output").index(i), IdPolicy::Keep)?;
         response.content.extend(item.blocks);
     }

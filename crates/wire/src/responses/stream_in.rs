@@ -20,7 +20,7 @@ use crate::json_path::JsonPath;
 use crate::neutral::{
     ApiError, Content, Map, ResponseDialectFields, StreamEvent, TokenUsage, refusal_details,
 };
-use crate::openai::read_usage;
+use crate::openai::{read_usage, service_tier};
 
 /// Reads the events of one stream.
 #[derive(Debug)]
@@ -36,6 +36,8 @@ pub(crate) struct ResponsesReader {
     /// The open message and thought, where their start was sent.
     pub(super) message: Option<MessageItemReader>,
     pub(super) thought: ReasoningItemReader,
+    /// How often OpenAI's servers have searched the web.
+    pub(super) web_searches: u64,
 }
 
 impl ResponsesReader {
@@ -51,6 +53,7 @@ impl ResponsesReader {
             hosted: HostedItemQueue::default(),
             message: None,
             thought: ReasoningItemReader::default(),
+            web_searches: 0,
         }
     }
 
@@ -342,10 +345,12 @@ impl ResponsesReader {
         if self.ended {
             return Ok(());
         }
-        let usage = match response.get("usage").filter(|usage| !usage.is_null()) {
+        let mut usage = match response.get("usage").filter(|usage| !usage.is_null()) {
             Some(usage) => read_usage(usage.clone(), &JsonPath::Root.key("usage"), &USAGE_FIELDS)?,
             None => TokenUsage::default(),
         };
+        usage.set_web_searches(self.web_searches);
+        usage.set_tier(service_tier(response.get("service_tier")));
         let refused = !self.refusal.is_empty();
         let status = response.get("status").and_then(Value::as_str);
         let reason = incomplete_reason(response.get("incomplete_details"));

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::grown_items::{GrowingItemKind, ItemGrowth, ItemKey};
 use super::item_in::{IdPolicy, read_block, read_item};
 use super::namespace::called_name;
+use super::price_details::is_web_search;
 use super::reasoning_signature;
 use super::stream_in::ResponsesReader;
 use super::stream_item_in::ReasoningItemReader;
@@ -27,6 +28,7 @@ impl ResponsesReader {
         let root = JsonPath::Root;
         let path = root.key("item");
         let value = fields.require("item")?;
+        self.web_searches += u64::from(is_web_search(&value));
         let mut item = JsonFields::from_value(value.clone(), &path)?;
         let kind = item.string("type")?;
         if self.hosted.is_open(index) {

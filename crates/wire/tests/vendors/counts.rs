@@ -1,6 +1,6 @@
 //! Token counts as vendors give them.
 
-use prowess_wire::neutral::{StreamEvent, TokenUsage};
+use prowess_wire::neutral::{ServiceTier, StreamEvent, TokenUsage};
 use prowess_wire::{ClientDialect, Dialect};
 use serde_json::{Value, json};
 
@@ -157,4 +157,79 @@ fn compactions_are_used_tokens_that_a_messages_client_finds_where_anthropic_has_
         assert_eq!(usage["output_tokens"], 9);
         assert_eq!(usage["iterations"], iterations);
     }
+}
+
+#[test]
+fn what_decides_about_the_cost_of_a_stream_is_read_from_all_of_its_events() {
+    let start = json!({"type": "message_start", "message": {"id": "msg_1", "usage": {
+        "input_tokens": 9, "output_tokens": 1, "cache_creation_input_tokens": 5,
+        "cache_creation": {"ephemeral_1h_input_tokens": 5}, "speed": "fast"}}});
+    let delta = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
+        "usage": {"output_tokens": 9, "server_tool_use": {"web_search_requests": 2}}});
+    let events = read(
+        Dialect::Messages,
+        &sse(&[start, delta, json!({"type": "message_stop"})]),
+    );
+    let last = events.into_iter().find_map(|event| match event {
+        StreamEvent::MessageDelta { usage, .. } => usage.details,
+        _ => None,
+    });
+    let details = last.unwrap();
+    assert_eq!(details.cache_creation_1h_tokens, 5);
+    assert_eq!(details.web_searches, 2);
+    assert_eq!(details.tier, Some(ServiceTier::Fast));
+}
+
+#[test]
+fn tier_and_searches_of_openais_streams_are_counted_once() {
+    let mut first = chunk(&json!({"content": "Hi"}), None);
+    first["service_tier"] = json!("flex");
+    let usage = streamed(&[first, chunk(&json!({}), Some("stop"))]);
+    assert_eq!(usage.tier(), Some(ServiceTier::Flex));
+
+    let search = json!({"id": "ws_1", "type": "web_search_call", "status": "completed",
+        "action": {"type": "search", "query": "bern"}});
+    let event = |kind: &str| json!({"type": kind, "output_index": 0, "item": search});
+    let whole = json!({"id": "resp_1", "model": "m", "status": "completed",
+        "service_tier": "priority", "output": [search]});
+    let created = json!({"type": "response.created", "response": {"id": "resp_1", "model": "m"}});
+    let completed = json!({"type": "response.completed", "response": whole});
+    let added = event("response.output_item.added");
+    let done = event("response.output_item.done");
+    for events in [
+        vec![created.clone(), added, done, completed.clone()],
+        // Some servers send nothing but the end.
+        vec![created, completed],
+    ] {
+        let events = read(Dialect::Responses, &sse(&events));
+        let usage = events.into_iter().find_map(|event| match event {
+            StreamEvent::MessageDelta { usage, .. } => Some(usage),
+            _ => None,
+        });
+        let usage = usage.unwrap();
+        assert_eq!(usage.tier(), Some(ServiceTier::Priority));
+        assert_eq!(usage.details.unwrap().web_searches, 1);
+    }
+}
+
+#[test]
+fn more_cached_tokens_than_input_are_not_more_input() {
+    let usage = json!({"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 13,
+        "prompt_tokens_details": {"cached_tokens": 160}});
+    let body = whole(Dialect::Chat, &answer(&usage), ClientDialect::Messages);
+    assert_eq!(body["usage"]["cache_read_input_tokens"], 10);
+    assert_eq!(body["usage"]["input_tokens"], 0);
+    let body = whole(Dialect::Chat, &answer(&usage), ClientDialect::Responses);
+    assert_eq!(body["usage"]["input_tokens"], 10);
+    assert_eq!(body["usage"]["total_tokens"], 13);
+}
+
+#[test]
+fn more_thoughts_than_output_are_not_more_output() {
+    let usage = json!({"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30,
+        "completion_tokens_details": {"reasoning_tokens": 25}});
+    let body = whole(Dialect::Chat, &answer(&usage), ClientDialect::Gemini);
+    assert_eq!(body["usageMetadata"]["thoughtsTokenCount"], 20);
+    assert_eq!(body["usageMetadata"]["candidatesTokenCount"], 0);
+    assert_eq!(body["usageMetadata"]["totalTokenCount"], 30);
 }

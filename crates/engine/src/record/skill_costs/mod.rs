@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `segment` | pieces of a prompt, in order, and whose they are |
 //! | `divide` | dividing a turn's tokens by these pieces, in whole tokens |
-//! | `price` | the cost of the parts |
+//! | `price` | the cost of the parts of a turn |
 //! | `totals` | what all turns and calls so far took |
 //! | `prompt_bytes` | the prompt of the next turn, as lengths |
 //! | `lengths` | lengths of blocks and tools |
@@ -32,7 +32,8 @@
 //! - **Time in the sandbox** belongs to the skills of the call. A command line is about the skills
 //!   whose folders it names, in equal shares; any other is no skill's.
 //! - Each total is divided in whole units, and what is left by rounding goes to the largest
-//!   remainders. Money is rounded down, and what is left is no skill's.
+//!   remainders. Money is rounded down, turn by turn at the prices of the turn, and what is left is
+//!   no skill's; so is what a turn cost besides its tokens, such as web searches.
 //! - An image or document counts as [`lengths::MEDIA_BYTES`] bytes at most: tokens of media do not
 //!   follow from their bytes.
 //! - A skill that another one requires is read in the result of the other, and is paid by it.
@@ -53,7 +54,5 @@ mod totals;
 
 #[cfg(test)]
 mod property_tests;
-
-pub use price::price_skill_costs;
 
 pub(crate) use observe::CostObserver;

@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use prowess_provider::config::Price;
+use prowess_provider::config::{LongPrice, Price, SpecialPrices};
 use prowess_store::{PartCost, SkillCost};
-use prowess_wire::neutral::TokenUsage;
+use prowess_wire::neutral::{PriceDetails, ServiceTier, TokenUsage};
 
 use super::divide::divide_turn;
-use super::price::price_skill_costs;
 use super::segment::{CostPart, Segment, SegmentOwner, SkillPart};
 use super::totals::CostTotals;
 
@@ -45,23 +44,58 @@ fn usage() -> impl Strategy<Value = TokenUsage> {
 
 fn small_usage() -> impl Strategy<Value = TokenUsage> {
     let tokens = || 0..100_000_u64;
-    (tokens(), tokens(), tokens(), tokens()).prop_map(|(input, output, read, write)| TokenUsage {
+    let counts = (tokens(), tokens(), tokens(), tokens());
+    (counts, details()).prop_map(|((input, output, read, write), details)| TokenUsage {
         input_tokens: input,
         output_tokens: output,
         cache_read_input_tokens: read,
         cache_creation_input_tokens: write,
+        details: details.into_option(),
         ..TokenUsage::default()
     })
 }
 
+/// What decides about the cost besides the tokens.
+fn details() -> impl Strategy<Value = PriceDetails> {
+    let tier = prop_oneof![
+        Just(None),
+        Just(Some(ServiceTier::Flex)),
+        Just(Some(ServiceTier::Priority))
+    ];
+    let counts = (0..100_000_u64, 0..100_000_u64, 0..5_u64);
+    (counts, tier).prop_map(|((hour, sound, searches), tier)| PriceDetails {
+        cache_creation_1h_tokens: hour,
+        audio_input_tokens: sound,
+        web_searches: searches,
+        tier,
+        ..PriceDetails::default()
+    })
+}
+
 fn price() -> impl Strategy<Value = Option<Price>> {
-    let cached = || prop::option::of(0.0..5.0);
-    let price = (0.0..20.0, 0.0..80.0, cached(), cached()).prop_map(
-        |(input, output, cache_read, cache_write)| Price {
+    let some = || prop::option::of(0.0..5.0);
+    let special = (some(), some(), prop::option::of(0..300_000_u64));
+    let special = special.prop_map(|(audio_input, priority, above)| SpecialPrices {
+        audio_input,
+        priority,
+        long: above.map(|above| LongPrice {
+            above,
+            input: 7.0,
+            output: 21.0,
+            ..LongPrice::default()
+        }),
+        ..SpecialPrices::default()
+    });
+    let cached = (some(), some(), some());
+    let price = (0.0..20.0, 0.0..80.0, cached, some(), special).prop_map(
+        |(input, output, (cache_read, cache_write, cache_write_1h), web_search, special)| Price {
             input,
             output,
             cache_read,
             cache_write,
+            cache_write_1h,
+            web_search,
+            special: Some(Box::new(special)),
         },
     );
     prop::option::of(price)
@@ -138,26 +172,12 @@ proptest! {
         let costs = totals.skill_costs();
         prop_assert_eq!(&taken, &costs);
         let (by_skills, skill_millis) = sum(&costs);
+        prop_assert!(by_skills.cost_nanos <= expected.cost_nanos);
         let no_skill = totals.total.since(&by_skills);
         let mut all = by_skills;
         all.add(&no_skill);
         prop_assert_eq!(all, expected);
         prop_assert!(skill_millis <= millis);
-
-        // The cost of the whole run at one price, as a meter counts it.
-        let mut priced = costs;
-        let total_nanos = price.as_ref().map_or(0, |price| {
-            let usage = TokenUsage {
-                input_tokens: expected.input_tokens,
-                output_tokens: expected.output_tokens,
-                cache_read_input_tokens: expected.cache_read_tokens,
-                cache_creation_input_tokens: expected.cache_write_tokens,
-                ..TokenUsage::default()
-            };
-            price.cost_nanos(&usage)
-        });
-        price_skill_costs(&mut priced, price.as_ref(), total_nanos);
-        prop_assert!(sum(&priced).0.cost_nanos <= total_nanos);
     }
 }
 
@@ -197,6 +217,36 @@ fn cached_tokens_are_those_at_the_beginning_of_the_prompt() {
     assert_eq!(counts(None), [10, 10, 0, 2]);
     assert_eq!(counts(offered), [5, 5, 0, 0]);
     assert_eq!(counts(loaded), [0, 0, 10, 5]);
+}
+
+#[test]
+fn each_turn_has_its_own_price_and_searches_are_no_skills() {
+    let mut totals = totals();
+    let prompt = [Segment::new(part(0, CostPart::Loaded), 100)];
+    let price = |input| Price {
+        input,
+        web_search: Some(10.0),
+        ..Price::default()
+    };
+    let usage = |details: PriceDetails| TokenUsage {
+        input_tokens: 100,
+        details: details.into_option(),
+        ..TokenUsage::default()
+    };
+    let searched = usage(PriceDetails {
+        web_searches: 2,
+        ..PriceDetails::default()
+    });
+    totals.add_turn(&prompt, &[], &searched, Some(&price(1.0)));
+    totals.add_turn(
+        &prompt,
+        &[],
+        &usage(PriceDetails::default()),
+        Some(&price(5.0)),
+    );
+    let (by_skills, _) = sum(&totals.skill_costs());
+    assert_eq!(by_skills.cost_nanos, 600_000);
+    assert_eq!(totals.total.cost_nanos, 20_600_000);
 }
 
 #[test]

@@ -98,6 +98,7 @@ impl CostTotals {
             }
         }
         let cost_nanos = price.map_or(0, |price| price.cost_nanos(usage));
+        let rates = price.map(|price| price.rates(usage));
         self.total.add(&PartCost {
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
@@ -110,7 +111,7 @@ impl CostTotals {
             let Some(owner) = owner else {
                 continue;
             };
-            let nanos = price.map_or(0, |price| part_nanos(price, &part));
+            let nanos = rates.map_or(0, |rates| part_nanos(&rates, &part));
             part.cost_nanos = nanos.min(left);
             left -= part.cost_nanos;
             if let Some(counted) = self.part_mut(owner) {

@@ -37,11 +37,15 @@ impl ImportedModel {
 }
 
 /// LiteLLM's prices are for one token.
-const PRICES: [(&str, &str); 4] = [
+const PRICES: [(&str, &str); 5] = [
     ("input_price", "input_cost_per_token"),
     ("output_price", "output_cost_per_token"),
     ("cache_read_price", "cache_read_input_token_cost"),
     ("cache_write_price", "cache_creation_input_token_cost"),
+    (
+        "cache_write_1h_price",
+        "cache_creation_input_token_cost_above_1hr",
+    ),
 ];
 
 /// Limits and weight of a deployment.
@@ -197,6 +201,7 @@ fn known_prices(kind: &str, base_model: &str) -> Vec<(&'static str, f64)> {
         ("output_price", Some(price.output)),
         ("cache_read_price", price.cache_read),
         ("cache_write_price", price.cache_write),
+        ("cache_write_1h_price", price.cache_write_1h),
     ];
     let known = all.into_iter();
     known

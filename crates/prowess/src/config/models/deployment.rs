@@ -42,6 +42,12 @@ pub(super) struct DeploymentToml {
     /// Price of a million tokens written to a cache.
     #[schemars(extend("x-default" = "`input_price`"))]
     cache_write_price: Option<f64>,
+    /// Price of a million tokens written to a cache that keeps them for an hour.
+    #[schemars(extend("x-default" = "twice `input_price`"))]
+    cache_write_1h_price: Option<f64>,
+    /// Price of a thousand web searches by the provider's servers.
+    #[schemars(extend("x-default" = "the vendor's, in US dollars"))]
+    web_search_price: Option<f64>,
 }
 
 impl DeploymentToml {
@@ -51,6 +57,8 @@ impl DeploymentToml {
             self.output_price,
             self.cache_read_price,
             self.cache_write_price,
+            self.cache_write_1h_price,
+            self.web_search_price,
         ];
         Ok(DeploymentConfig {
             model: self.model,

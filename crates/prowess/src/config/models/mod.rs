@@ -68,7 +68,7 @@ pub(super) struct ModelToml {
     /// Maximum concurrent calls of a deployment; further calls wait.
     #[schemars(extend("x-default" = "no limit"))]
     concurrent: Option<usize>,
-    /// Maximum waiting calls.
+    /// Maximum waiting calls; up to twice as many with those of tenants that have few waiting.
     #[schemars(extend("x-default" = "ten times `concurrent`"))]
     queued: Option<usize>,
     /// How long a call may wait.
@@ -102,8 +102,15 @@ pub(super) struct ModelToml {
     /// Price of a million tokens written to a cache.
     #[schemars(extend("x-default" = "`input_price`"))]
     cache_write_price: Option<f64>,
-    /// `max_tokens` for models that require it, when the request has none.
-    #[schemars(extend("x-default" = "by the model's name"))]
+    /// Price of a million tokens written to a cache that keeps them for an hour.
+    #[schemars(extend("x-default" = "twice `input_price`"))]
+    cache_write_1h_price: Option<f64>,
+    /// Price of a thousand web searches by the provider's servers.
+    #[schemars(extend("x-default" = "the vendor's, in US dollars"))]
+    web_search_price: Option<f64>,
+    /// `max_tokens` for models that require it, when the request has none; never more than the
+    /// model is known to write.
+    #[schemars(extend("x-default" = "what the model can write, or `8192`"))]
     default_max_tokens: Option<u64>,
     /// Whether temperature, top_p and top_k may be sent.
     #[schemars(extend("x-default" = "by the model's name"))]
@@ -149,6 +156,8 @@ impl ModelToml {
             self.output_price,
             self.cache_read_price,
             self.cache_write_price,
+            self.cache_write_1h_price,
+            self.web_search_price,
         ];
         Ok(ModelConfig {
             limit: limit(&entry, self.concurrent, self.queued, self.wait)?,

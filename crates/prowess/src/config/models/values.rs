@@ -29,19 +29,53 @@ pub(super) fn limit(
     }
 }
 
-/// The price of an entry: of input, output, cache reads and cache writes.
-pub(super) fn price(entry: &str, prices: [Option<f64>; 4]) -> Result<Option<Price>, ConfigError> {
+/// The price of an entry: of input, output, cache reads, cache writes, those for an hour, and web
+/// searches.
+pub(super) fn price(entry: &str, prices: [Option<f64>; 6]) -> Result<Option<Price>, ConfigError> {
     match prices {
-        [Some(input), Some(output), cache_read, cache_write] => Ok(Some(Price {
+        [
+            Some(input),
+            Some(output),
+            cache_read,
+            cache_write,
+            cache_write_1h,
+            web_search,
+        ] => Ok(Some(Price {
             input,
             output,
             cache_read,
             cache_write,
+            cache_write_1h,
+            web_search,
+            ..Price::default()
         })),
-        [None, None, None, None] => Ok(None),
+        [None, None, None, None, None, None] => Ok(None),
         _ => {
             let reason = "a price needs both input_price and output_price; 0 is allowed";
             Err(ConfigError::invalid(format!("{entry}.input_price"), reason))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_price_needs_input_and_output_and_has_all_else_that_is_set() {
+        let [read, write, hour, search] = [Some(0.3), Some(3.75), Some(6.0), Some(10.0)];
+        let all = [Some(3.0), Some(15.0), read, write, hour, search];
+        let full = price("models.a", all).unwrap().unwrap();
+        assert_eq!((full.input, full.output), (3.0, 15.0));
+        assert_eq!((full.cache_read, full.cache_write), (read, write));
+        assert_eq!((full.cache_write_1h, full.web_search), (hour, search));
+        assert!(price("models.a", [None; 6]).unwrap().is_none());
+        for alone in [
+            [Some(3.0), None, None, None, None, None],
+            [None, None, None, None, hour, None],
+            [None, None, None, None, None, search],
+        ] {
+            assert!(price("models.a", alone).is_err(), "{alone:?}");
         }
     }
 }
