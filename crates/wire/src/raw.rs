@@ -97,6 +97,11 @@ impl<'a> RawObject<'a> {
         Ok(RawObject { body, fields })
     }
 
+    /// The whole body.
+    pub(crate) fn text(&self) -> Option<&'a str> {
+        std::str::from_utf8(self.body).ok()
+    }
+
     /// A field's JSON text. Of a repeated key the last counts, as in most parsers.
     pub fn get(&self, key: &str) -> Option<&'a str> {
         self.fields

@@ -247,7 +247,7 @@ impl Bedrock {
     }
 
     /// The request to be counted is nested in another; one for InvokeModel in base64.
-    fn count_body(&self, job: &UpstreamJob<'_>, betas: &[String]) -> bytes::Bytes {
+    fn count_body(&self, job: &UpstreamJob<'_>, betas: &[&str]) -> bytes::Bytes {
         let input = match job.dialect {
             Dialect::Messages => {
                 let body = STANDARD.encode(self.invoke_body(job, betas));
@@ -261,16 +261,10 @@ impl Bedrock {
         format!("{{\"input\":{input}}}").into()
     }
 
-    fn invoke_body(&self, job: &UpstreamJob<'_>, betas: &[String]) -> bytes::Bytes {
-        let betas: Vec<&str> = betas.iter().map(String::as_str).collect();
+    fn invoke_body(&self, job: &UpstreamJob<'_>, betas: &[&str]) -> bytes::Bytes {
+        let host = AnthropicHost::Bedrock;
         match RawObject::parse(&job.body) {
-            Ok(raw) => hosted_body(
-                &raw,
-                AnthropicHost::Bedrock,
-                &self.anthropic_version,
-                &betas,
-            )
-            .into(),
+            Ok(raw) => hosted_body(&raw, host, &self.anthropic_version, betas).into(),
             // Not a JSON object: the upstream will reject it.
             Err(_) => job.body.clone(),
         }
@@ -330,7 +324,7 @@ impl Upstream for Bedrock {
     }
 
     fn request(&self, mut job: UpstreamJob<'_>, key: Option<&SecretText>) -> BuiltRequest {
-        let betas = take_betas(&mut job.headers);
+        let betas = take_betas(&mut job.headers, AnthropicHost::Bedrock);
         // Its streams are not server-sent events.
         job.headers.remove(http::header::ACCEPT);
         let (operation, body) = match (job.dialect, job.stream) {

@@ -16,7 +16,7 @@ use prowess_wire::embeddings::EmbeddingDialect;
 use prowess_wire::{ClientDialect, Dialect, ReadContext, StreamReader, WriteOptions};
 use url::Url;
 
-pub(crate) use self::betas::{BETA_HEADER, named_betas, take_betas};
+pub(crate) use self::betas::{BETA_HEADER, keep_accepted_betas, named_betas, take_betas};
 pub(crate) use self::build::{build_upstream, own_key};
 pub(crate) use self::job::{BodyOrigin, SkillsJob, UpstreamJob};
 pub use self::job::{ModelTask, ProviderFileOperation};

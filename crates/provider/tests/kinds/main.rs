@@ -62,7 +62,11 @@ fn route(upstream: &MockUpstream, kind: ProviderKind, model: &str) -> Route {
 async fn exchange(route: &Route, upstream: &MockUpstream, request: &Request) -> (String, String) {
     let credentials = ClientCredentials {
         key: None,
-        headers: headers([("anthropic-beta", "b1, b2"), ("x-other", "1")]),
+        headers: headers([
+            // Of these, only Anthropic itself accepts the second.
+            ("anthropic-beta", "context-1m-2025-08-07, b2"),
+            ("x-other", "1"),
+        ]),
     };
     let reply = route.call(request, &credentials).await.unwrap();
     let text = if request.stream {

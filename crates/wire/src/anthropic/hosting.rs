@@ -2,30 +2,16 @@
 //!
 //! Both expect the Messages body without `model` (it is in the path) and with an
 //! `anthropic_version`; Bedrock expects no `stream` (it is in the path) and the beta names
-//! in the body.
+//! in the body. Both refuse betas and fields for Anthropic's own servers: `host_betas` and
+//! `host_fields` have what they accept.
 
+use super::host_fields::accepted_body;
 use crate::raw::{Edit, RawObject};
 
-/// Where an Anthropic model is hosted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnthropicHost {
-    /// Bedrock's InvokeModel.
-    Bedrock,
-    /// Vertex' rawPredict.
-    Vertex,
-}
+pub use super::host::AnthropicHost;
 
-impl AnthropicHost {
-    /// The version both SDKs sent before the dated API versions.
-    pub fn classic_version(self) -> &'static str {
-        match self {
-            AnthropicHost::Bedrock => "bedrock-2023-05-31",
-            AnthropicHost::Vertex => "vertex-2023-10-16",
-        }
-    }
-}
-
-/// The body for a host. Values keep their bytes. An existing version is not replaced.
+/// The body for a host. Values keep their bytes, unless there are fields that it refuses. An
+/// existing version is not replaced.
 pub fn hosted_body(
     raw: &RawObject<'_>,
     host: AnthropicHost,
@@ -44,7 +30,22 @@ pub fn hosted_body(
             edits.push(Edit::Set("anthropic_beta", &betas_json));
         }
     }
-    raw.with_edits(&edits)
+    edited(raw, host, &edits)
+}
+
+/// The body for Vertex' counter of tokens, which takes the model from it.
+pub fn counted_body(raw: &RawObject<'_>, version: &str) -> Vec<u8> {
+    let version = serde_json::Value::from(version).to_string();
+    let edits = [Edit::Set("anthropic_version", &version)];
+    edited(raw, AnthropicHost::Vertex, &edits)
+}
+
+fn edited(raw: &RawObject<'_>, host: AnthropicHost, edits: &[Edit<'_>]) -> Vec<u8> {
+    let accepted = accepted_body(raw, host);
+    match accepted.as_deref().map(RawObject::parse) {
+        Some(Ok(accepted)) => accepted.with_edits(edits),
+        _ => raw.with_edits(edits),
+    }
 }
 
 #[cfg(test)]
@@ -66,6 +67,21 @@ mod tests {
             &["a", "b"],
             r#"{"max_tokens":5,"messages":[],"anthropic_version":"bedrock-2023-05-31","anthropic_beta":["a","b"]}"#,
         );
+    }
+
+    #[test]
+    fn a_mark_that_is_refused_is_changed_for_every_request() {
+        let scoped = br#"{"model":"m","system":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","scope":"global"}}]}"#;
+        let raw = RawObject::parse(scoped).unwrap();
+        let (host, version) = (AnthropicHost::Vertex, "v");
+        for body in [
+            hosted_body(&raw, host, version, &[]),
+            counted_body(&raw, version),
+        ] {
+            let body = String::from_utf8(body).unwrap();
+            assert!(!body.contains("scope"), "{body}");
+            assert!(body.contains("\"anthropic_version\":\"v\""), "{body}");
+        }
     }
 
     #[test]

@@ -3,10 +3,14 @@
 //! Reads and writes its requests, responses, streams and errors, and handles the small
 //! differences of its bodies on Bedrock (InvokeModel) and Vertex.
 
+mod answered_calls;
 mod block_in;
 mod block_out;
 mod document_out;
 mod error;
+mod host;
+mod host_betas;
+mod host_fields;
 pub mod hosting;
 pub mod output_files;
 mod output_schema;

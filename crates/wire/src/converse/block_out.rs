@@ -13,7 +13,8 @@ use crate::generated_images;
 use crate::json_path::JsonPath;
 use crate::media_content::by_media_type;
 use crate::media_types::{document_type, image_type, is_text_type};
-use crate::model_text::tagged_system;
+use crate::model_text::{self, tagged_system};
+use crate::models::{CachePoints, Capabilities};
 use crate::neutral::{Block, Content, MediaSource};
 use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
 use crate::tool_names::{safe_id, safe_name};
@@ -24,19 +25,60 @@ pub(super) struct ConverseBlockWriter<'d> {
     documents: &'d mut DocumentNames,
     /// Whether the turn is the model's, which cannot hold media.
     from_model: bool,
+    accepted: AcceptedFields,
     out: Vec<Value>,
 }
+
+/// What a model accepts besides the content of blocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AcceptedFields {
+    /// Whether cache points, and how long they hold.
+    cache_points: bool,
+    cache_times: bool,
+    /// Whether the status of results.
+    result_status: bool,
+}
+
+impl AcceptedFields {
+    /// What a model accepts in instructions, or elsewhere.
+    pub(super) fn of_model(capabilities: &Capabilities, in_system: bool) -> Self {
+        AcceptedFields {
+            cache_points: match capabilities.cache_points {
+                CachePoints::Everywhere => true,
+                CachePoints::System => in_system,
+                CachePoints::Nowhere => false,
+            },
+            cache_times: capabilities.cache_points == CachePoints::Everywhere,
+            result_status: !capabilities.no_result_status,
+        }
+    }
+
+    /// Anthropic's cache mark as a cache point; `None` where the model refuses it.
+    pub(super) fn cache_point(self, mark: &Value) -> Option<Value> {
+        let ttl = mark.get("ttl").and_then(Value::as_str);
+        self.cache_points
+            .then(|| match ttl.filter(|_| self.cache_times) {
+                Some(ttl) => json!({"cachePoint": {"type": "default", "ttl": ttl}}),
+                None => json!({"cachePoint": {"type": "default"}}),
+            })
+    }
+}
+
+/// Why a cache mark is dropped.
+pub(super) const NO_CACHE_POINTS: &str = "the model does not support cache points here";
 
 impl<'d> ConverseBlockWriter<'d> {
     pub(super) fn new(
         drops: &'d mut Drops,
         documents: &'d mut DocumentNames,
         from_model: bool,
+        accepted: AcceptedFields,
     ) -> Self {
         ConverseBlockWriter {
             drops,
             documents,
             from_model,
+            accepted,
             out: Vec::new(),
         }
     }
@@ -59,7 +101,10 @@ impl<'d> ConverseBlockWriter<'d> {
         };
         self.out.push(value);
         if let Some(mark) = &block.cache_control {
-            self.out.push(cache_point(mark));
+            match self.accepted.cache_point(mark) {
+                Some(point) => self.out.push(point),
+                None => self.drops.add(path.key("cache_control"), NO_CACHE_POINTS),
+            }
         }
         Ok(())
     }
@@ -138,12 +183,15 @@ impl<'d> ConverseBlockWriter<'d> {
         if out.is_empty() {
             out.push(json!({"text": "(no output)"}));
         }
-        let status = if is_error { "error" } else { "success" };
-        Ok(json!({"toolResult": {
-            "toolUseId": safe_id(id),
-            "content": out,
-            "status": status,
-        }}))
+        if is_error && !self.accepted.result_status {
+            mark_error(&mut out);
+        }
+        let mut result = json!({"toolUseId": safe_id(id), "content": out});
+        if let (true, Some(map)) = (self.accepted.result_status, result.as_object_mut()) {
+            let status = if is_error { "error" } else { "success" };
+            map.insert("status".to_owned(), status.into());
+        }
+        Ok(json!({"toolResult": result}))
     }
 
     fn document(
@@ -182,11 +230,12 @@ impl<'d> ConverseBlockWriter<'d> {
     }
 }
 
-/// Anthropic's cache mark as a cache point.
-pub(super) fn cache_point(mark: &Value) -> Value {
-    match mark.get("ttl").and_then(Value::as_str) {
-        Some(ttl) => json!({"cachePoint": {"type": "default", "ttl": ttl}}),
-        None => json!({"cachePoint": {"type": "default"}}),
+/// Says in the text of a result that it is an error.
+fn mark_error(content: &mut Vec<Value>) {
+    let text = content.first_mut().and_then(|first| first.get_mut("text"));
+    match text {
+        Some(Value::String(text)) => *text = model_text::error(text),
+        _ => content.insert(0, json!({"text": model_text::error("")})),
     }
 }
 

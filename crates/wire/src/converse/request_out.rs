@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::block_out::ConverseBlockWriter;
+use super::block_out::{AcceptedFields, ConverseBlockWriter};
 use super::document_out::DocumentNames;
 use super::settings_out::{stops, write_settings};
 use super::tools_out::write_tool_config;
@@ -31,13 +31,14 @@ pub(crate) fn write_request(
         drops.add(MESSAGES.message(at, last), why);
         *last = end;
     }
-    let system = write_system(request, &mut drops)?;
+    let system = write_system(request, options, &mut drops)?;
     if !system.is_empty() {
         body.insert("system".to_owned(), system.into());
     }
     let turns = write_messages(&messages, options, &mut drops)?;
     body.insert("messages".to_owned(), turns.into());
-    if let Some(tools) = write_tool_config(request, &messages, &mut drops)? {
+    let accepted = AcceptedFields::of_model(&options.capabilities, false);
+    if let Some(tools) = write_tool_config(request, &messages, accepted, &mut drops)? {
         body.insert("toolConfig".to_owned(), tools);
     }
     write_settings(request, options, &mut body, &mut drops)?;
@@ -52,9 +53,14 @@ pub(crate) fn write_request(
     })
 }
 
-fn write_system(request: &Request, drops: &mut Drops) -> Result<Vec<Value>, WireError> {
+fn write_system(
+    request: &Request,
+    options: &WriteOptions,
+    drops: &mut Drops,
+) -> Result<Vec<Value>, WireError> {
     let mut documents = DocumentNames::default();
-    let mut blocks = ConverseBlockWriter::new(drops, &mut documents, false);
+    let accepted = AcceptedFields::of_model(&options.capabilities, true);
+    let mut blocks = ConverseBlockWriter::new(drops, &mut documents, false, accepted);
     for (i, block) in request.system.iter().enumerate() {
         blocks.write(block, false, &SYSTEM.block(i, block))?;
     }
@@ -87,9 +93,10 @@ fn write_messages(
     let fold = !(options.system_in_place && roles.all(is_fine));
     let mut out = Vec::new();
     let mut documents = DocumentNames::default();
+    let accepted = AcceptedFields::of_model(&options.capabilities, false);
     for turn in merge_turns(messages, fold) {
         let from_model = turn.role == Role::Assistant;
-        let mut blocks = ConverseBlockWriter::new(drops, &mut documents, from_model);
+        let mut blocks = ConverseBlockWriter::new(drops, &mut documents, from_model, accepted);
         for (m, b, block) in &turn.blocks {
             let path = MESSAGES.index(*m);
             let path = path.key("content");

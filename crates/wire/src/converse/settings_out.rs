@@ -67,6 +67,11 @@ fn reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Re
     if options.capabilities.family == Family::Nova {
         return nova_reasoning(request, drops);
     }
+    let thinking = request.thinking.as_ref();
+    let is_refused = options.capabilities.no_claude_fields;
+    if is_refused && thinking.is_some_and(|thinking| thinking.mode != ThinkingMode::Disabled) {
+        drops.add("thinking", NO_SUCH_SETTING);
+    }
     let effort = request.effort.as_deref().filter(|word| *word != "default");
     let effort = effort.and_then(crate::effort::anthropic_effort);
     if effort.is_some() && !options.effort_levels {
@@ -76,7 +81,7 @@ fn reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops) -> Re
         );
     }
     ReasoningSettings {
-        thinking: request.thinking.as_ref().map(write_thinking),
+        thinking: thinking.filter(|_| !is_refused).map(write_thinking),
         effort: effort.filter(|_| options.effort_levels).map(str::to_owned),
     }
 }

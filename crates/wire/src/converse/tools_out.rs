@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::block_out::cache_point;
+use super::block_out::{AcceptedFields, NO_CACHE_POINTS};
 use crate::Dialect;
 use crate::anthropic::{drop_strict, freeform_schema};
 use crate::argument_schemas::argument_schema;
@@ -17,9 +17,10 @@ use crate::tool_names::safe_name;
 pub(super) fn write_tool_config(
     request: &Request,
     messages: &[Message],
+    accepted: AcceptedFields,
     drops: &mut Drops,
 ) -> Result<Option<Value>, WireError> {
-    let mut tools = write_tools(request, drops);
+    let mut tools = write_tools(request, accepted, drops);
     let offered = !tools.is_empty();
     if !offered {
         tools = past_tools(messages);
@@ -40,7 +41,7 @@ pub(super) fn write_tool_config(
     Ok(Some(Value::Object(config)))
 }
 
-fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
+fn write_tools(request: &Request, accepted: AcceptedFields, drops: &mut Drops) -> Vec<Value> {
     let mut out = Vec::with_capacity(request.tools.len());
     for (i, tool) in request.tools.iter().enumerate() {
         let path = &TOOLS.tool(i, tool);
@@ -63,7 +64,10 @@ fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
         drops.rest(path, &tool.rest);
         out.push(spec(&tool.name, description.as_deref(), schema));
         if let Some(mark) = &tool.cache_control {
-            out.push(cache_point(mark));
+            match accepted.cache_point(mark) {
+                Some(point) => out.push(point),
+                None => drops.add(path.key("cache_control"), NO_CACHE_POINTS),
+            }
         }
     }
     out

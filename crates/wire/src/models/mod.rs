@@ -2,10 +2,11 @@
 //!
 //! Names come as providers spell them (`claude-sonnet-4-5@20250929`,
 //! `us.anthropic.claude-opus-4-7-v1:0`, `google/gemini-3-pro`); `name` parses them,
-//! one file per vendor holds the rows, and `servers` what depends on the server that
-//! runs a model rather than on the model. A name that matches no row is assumed to support
+//! one file per vendor holds the rows, and `servers` and `bedrock` what depends on the server
+//! that runs a model rather than on the model. A name that matches no row is assumed to support
 //! everything.
 
+mod bedrock;
 mod claude;
 mod gemini;
 mod name;
@@ -53,6 +54,12 @@ pub struct Capabilities {
     pub system_messages: bool,
     /// Whether results of functions may contain media (Gemini), if it is known.
     pub media_in_results: Option<bool>,
+    /// Where Bedrock's Converse accepts cache points with it.
+    pub cache_points: CachePoints,
+    /// Whether Converse refuses the status of tool results with it.
+    pub no_result_status: bool,
+    /// Whether Converse refuses Claude's own settings with it, such as `thinking`.
+    pub no_claude_fields: bool,
 }
 
 /// Whose model it is.
@@ -113,6 +120,18 @@ pub enum ThinkingModes {
     Adaptive(Disabling),
 }
 
+/// Where a prompt may have marks of what is cached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CachePoints {
+    /// In instructions, messages and tools.
+    #[default]
+    Everywhere,
+    /// In instructions only, without a time.
+    System,
+    /// Nowhere: a request with one is refused.
+    Nowhere,
+}
+
 /// How thinking is turned off, where it has no budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disabling {
@@ -138,11 +157,13 @@ pub struct Budgets {
 /// What is known of the model of this name.
 pub fn capabilities(model: &str) -> Capabilities {
     let name = ModelName::parse(model);
-    claude::find(&name)
+    let mut known = claude::find(&name)
         .or_else(|| gemini::find(&name))
         .or_else(|| openai::find(&name))
         .or_else(|| others::find(&name))
-        .unwrap_or_default()
+        .unwrap_or_default();
+    bedrock::limit(model, &mut known);
+    known
 }
 
 #[cfg(test)]

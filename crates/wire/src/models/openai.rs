@@ -31,6 +31,9 @@ const NON_REASONING: Capabilities = Capabilities {
     mistral_rules: false,
     system_messages: false,
     media_in_results: None,
+    cache_points: super::CachePoints::Everywhere,
+    no_result_status: false,
+    no_claude_fields: false,
 };
 
 /// A model that reasons.
