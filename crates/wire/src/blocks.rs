@@ -107,6 +107,16 @@ impl BlockEmitter {
         }
     }
 
+    /// A call that is whole from the start, with its arguments as JSON.
+    pub(crate) fn whole_call(&mut self, call: Block, json: String, out: &mut Vec<StreamEvent>) {
+        self.close(out);
+        let index = self.started;
+        self.started += 1;
+        out.push(StreamEvent::BlockStart { index, block: call });
+        self.arguments(json, out);
+        out.push(StreamEvent::BlockStop { index });
+    }
+
     /// A block that is whole from the start.
     pub(crate) fn whole(&mut self, block: Block, out: &mut Vec<StreamEvent>) {
         self.close(out);

@@ -521,3 +521,68 @@ fn a_call_without_arguments_streams_an_empty_object() {
         assert_eq!(done.next().unwrap()["arguments"], "{}");
     }
 }
+
+/// What a client of the vendor's SDK accepts, whole and streamed.
+fn messages_blocks(items: &[Value]) -> [Vec<Value>; 2] {
+    let reply = ReplyContext::default();
+    let (body, _) = write_response(ClientDialect::Messages, &read(items), &reply);
+    let mut writer = StreamWriter::new(ClientDialect::Messages, ReplyContext::default());
+    let mut out = Vec::new();
+    for event in read_stream(&stream(items)) {
+        writer.write(&event, &mut out);
+    }
+    let text = String::from_utf8(out).unwrap();
+    let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
+    let starts = data.filter_map(|data| {
+        let event: Value = serde_json::from_str(data).unwrap();
+        event.get("content_block").cloned()
+    });
+    [
+        body["content"].as_array().unwrap().clone(),
+        starts.collect(),
+    ]
+}
+
+#[test]
+fn a_messages_client_gets_only_types_of_blocks_that_it_knows() {
+    const KNOWN: [&str; 5] = [
+        "text",
+        "thinking",
+        "server_tool_use",
+        "bash_code_execution_tool_result",
+        "tool_use",
+    ];
+    for blocks in messages_blocks(&items()) {
+        for block in &blocks {
+            let kind = block["type"].as_str().unwrap();
+            assert!(KNOWN.contains(&kind), "{block}");
+        }
+        let find = |id: &str| blocks.iter().find(|block| block["id"] == id).unwrap();
+        let search = find("ws_1");
+        assert_eq!(search["name"], "web_search");
+        assert_eq!(search["input"]["query"], "x");
+        let code = find("ci_1");
+        assert_eq!(code["name"], "code_execution");
+        assert_eq!(code["input"], json!({"code": "1+1"}));
+    }
+}
+
+#[test]
+fn a_messages_client_can_send_blocks_of_openais_servers_back_to_any_model() {
+    let [blocks, _] = messages_blocks(&items());
+    let body = json!({"model": "m", "max_tokens": 9, "messages": [
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": blocks},
+        {"role": "user", "content": "more"}]});
+    let request = read_request(ClientDialect::Messages, body.to_string().as_bytes()).unwrap();
+    for upstream in [
+        Dialect::Messages,
+        Dialect::Chat,
+        Dialect::Responses,
+        Dialect::Gemini,
+        Dialect::Converse,
+    ] {
+        let sent = write_request(upstream, &request, &WriteOptions::default()).unwrap();
+        assert!(sent.body.to_string().contains("Four."), "{upstream:?}");
+    }
+}

@@ -1,17 +1,22 @@
 //! Blocks of a response, written for a Messages client.
 //!
-//! Anthropic's own blocks are unchanged. What another vendor's model generated and Anthropic
-//! has no block for becomes a text that names it, with the content in another field: see
-//! [`crate::generated_images`].
+//! Anthropic's own blocks are unchanged. Calls that another vendor's servers answered become
+//! those of Anthropic's server tools, where there is one: see [`super::answered_calls`]. What
+//! another vendor's model generated and Anthropic has no block for becomes a text that names it,
+//! with the content in another field: see [`crate::generated_images`].
 
 use serde_json::{Value, json};
 
+use super::answered_calls;
 use super::block_out::{to_client, write_source};
 use crate::generated_images;
 use crate::neutral::{ANNOTATIONS, Block, Content, DIALECT_FIELDS, Map, without_dialect_fields};
 
 /// A whole block.
 pub(super) fn write_whole(block: &Block) -> Value {
+    if let Some(call) = answered_calls::write(block) {
+        return call;
+    }
     match write_foreign(block) {
         Some((mut map, text)) => {
             map.insert("text".to_owned(), text.into());
@@ -45,6 +50,9 @@ fn with_object_input(mut block: Value) -> Value {
 
 /// A block at its start, and the text that follows as its one delta.
 pub(super) fn write_start(block: &Block) -> (Value, Option<String>) {
+    if let Some(call) = answered_calls::write(block) {
+        return (call, None);
+    }
     match write_foreign(block) {
         Some((map, text)) => (Value::Object(map), Some(text)),
         None => (without_annotations(block), None),
@@ -63,8 +71,7 @@ fn write_foreign(block: &Block) -> Option<(Map, String)> {
             map.extend(other_fields(block));
             generated_images::describe_media(&block.content)?
         }
-        // Parts of Gemini and Converse have names of this form, Anthropic's blocks do not.
-        Content::Other { kind } if kind.contains(|c: char| c.is_ascii_uppercase()) => {
+        Content::Other { kind } if is_foreign(kind, block) => {
             map.extend(other_fields(block));
             format!("[{kind}]")
         }
@@ -73,9 +80,15 @@ fn write_foreign(block: &Block) -> Option<(Map, String)> {
     Some((map, text))
 }
 
+/// Whether a block that no codec understands is an item of Responses, or a part of Gemini or
+/// Converse: their names are in another case than those of Anthropic's blocks.
+fn is_foreign(kind: &str, block: &Block) -> bool {
+    block.rest.contains_key(DIALECT_FIELDS) || kind.contains(|c: char| c.is_ascii_uppercase())
+}
+
 /// The fields besides the content. The id and status of another dialect's item are
 /// meaningless here.
-fn other_fields(block: &Block) -> Map {
+pub(super) fn other_fields(block: &Block) -> Map {
     let mut rest = without_dialect_fields(&block.rest);
     if block.rest.contains_key(DIALECT_FIELDS) {
         rest.shift_remove("id");

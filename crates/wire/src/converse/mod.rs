@@ -8,6 +8,7 @@ mod document_out;
 mod error;
 mod request_out;
 mod response_in;
+mod server_tools;
 mod settings_out;
 mod stream_in;
 mod tools_out;

@@ -5,7 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use super::error::read_exception;
-use super::response_in::{image_content, read_usage, stop_reason};
+use super::response_in::{image_content, read_usage, service_tier, stop_reason};
+use super::server_tools::{StreamedServerTool, is_server_call};
 use crate::blocks::{BlockEmitter, OpenBlockKind};
 use crate::context::ReadContext;
 use crate::error::WireError;
@@ -28,6 +29,8 @@ pub(crate) struct ConverseReader {
     redacted: String,
     /// The format and the bytes of an image, which come in fragments.
     image: Option<(String, Vec<u8>)>,
+    /// The open call of a tool that Bedrock runs itself, or its result.
+    server_tool: Option<StreamedServerTool>,
     stop_reason: Option<String>,
     usage: TokenUsage,
 }
@@ -41,6 +44,7 @@ impl ConverseReader {
             blocks: BlockEmitter::default(),
             redacted: String::new(),
             image: None,
+            server_tool: None,
             stop_reason: None,
             usage: TokenUsage::default(),
         }
@@ -72,6 +76,7 @@ impl ConverseReader {
                 if let Some(usage) = fields.take("usage") {
                     self.usage = read_usage(usage, &root.key("usage"))?;
                 }
+                self.usage.set_tier(service_tier(&fields));
                 if self.stop_reason.is_some() {
                     self.end(out);
                 }
@@ -119,9 +124,22 @@ impl ConverseReader {
         if let Some(call) = start.take("toolUse") {
             let path = path.key("toolUse");
             let mut call = JsonFields::from_value(call, &path)?;
-            let name = self.context.names.original(call.string("name")?);
-            self.blocks
-                .call(index, call.string("toolUseId")?, name, out);
+            let (id, name) = (call.string("toolUseId")?, call.string("name")?);
+            if is_server_call(call.peek("type")) {
+                self.blocks.close(out);
+                self.server_tool = Some(StreamedServerTool::call(id, name));
+            } else {
+                let name = self.context.names.original(name);
+                self.blocks.call(index, id, name, out);
+            }
+        }
+        if let Some(result) = start.take("toolResult") {
+            let path = path.key("toolResult");
+            let mut result = JsonFields::from_value(result, &path)?;
+            let kind = result.opt_string("type")?.unwrap_or_default();
+            let id = result.string("toolUseId")?;
+            self.blocks.close(out);
+            self.server_tool = Some(StreamedServerTool::result(id, kind));
         }
         Ok(())
     }
@@ -141,9 +159,19 @@ impl ConverseReader {
         if let Some(call) = delta.take("toolUse") {
             let path = path.key("toolUse");
             let input = JsonFields::from_value(call, &path)?.opt_string("input")?;
-            if matches!(self.blocks.open(), OpenBlockKind::Call(_)) {
+            if let Some(tool) = &mut self.server_tool {
+                let grown = tool.grow_input(&input.unwrap_or_default());
+                self.check(grown, out);
+            } else if matches!(self.blocks.open(), OpenBlockKind::Call(_)) {
                 self.blocks.arguments(input.unwrap_or_default(), out);
             }
+        }
+        if let Some(Value::Array(parts)) = delta.take("toolResult") {
+            let grown = match &mut self.server_tool {
+                Some(tool) => tool.grow_content(parts),
+                None => Ok(()),
+            };
+            self.check(grown, out);
         }
         if let Some(thought) = delta.take("reasoningContent") {
             self.thought(thought, &path.key("reasoningContent"), out)?;
@@ -152,6 +180,13 @@ impl ConverseReader {
             self.append_image(&image, out);
         }
         Ok(())
+    }
+
+    /// Ends the stream if it is invalid.
+    fn check(&mut self, grown: Result<(), &'static str>, out: &mut Vec<StreamEvent>) {
+        if let Err(why) = grown {
+            self.fail(ApiError::invalid_stream(why), out);
+        }
     }
 
     fn append_image(&mut self, image: &Value, out: &mut Vec<StreamEvent>) {
@@ -190,6 +225,10 @@ impl ConverseReader {
     }
 
     fn block_stop(&mut self, out: &mut Vec<StreamEvent>) {
+        if let Some(tool) = self.server_tool.take() {
+            tool.finish(&mut self.blocks, out);
+            return;
+        }
         if let Some((format, bytes)) = self.image.take() {
             let block = Block::new(image_content(&format, STANDARD.encode(bytes)));
             self.blocks.whole(block, out);

@@ -1,5 +1,8 @@
 //! Code that a server ran, in Gemini's form: `executableCode` and `codeExecutionResult`,
 //! both ways. Output files follow as `fileData`.
+//!
+//! Older models of Gemini's send code without an id. Clients of other dialects pair a call and its
+//! result by one, so the readers of responses add it, and Gemini's own form is written without it.
 
 use serde_json::{Value, json};
 
@@ -9,6 +12,13 @@ use crate::fields::put;
 use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, Map};
 use crate::responses::{command, parse_command};
+use crate::tool_names::digest;
+
+/// The two parts.
+const CODE: &str = "executableCode";
+const CODE_RESULT: &str = "codeExecutionResult";
+/// How ids begin that the readers of responses have added.
+const ADDED_ID: &str = "prowess_";
 
 /// How ids begin of calls that a server other than Google's ran.
 const SERVER_CALL: &str = "srvtoolu_";
@@ -36,6 +46,36 @@ pub(super) fn is_result(kind: &str) -> bool {
 /// Whether Google's servers ran it.
 pub(super) fn is_from_google(id: &str) -> bool {
     id.starts_with(GOOGLE_CODE)
+}
+
+/// Adds an id to a part of a response that is code or a result and has none. A result has that of
+/// the code before it; `runs` counts the code of the response.
+pub(super) fn add_id(part: &mut Map, response_id: &str, runs: &mut usize) {
+    *runs += usize::from(part.contains_key(CODE));
+    for kind in [CODE, CODE_RESULT] {
+        let Some(fields) = part.get_mut(kind).and_then(Value::as_object_mut) else {
+            continue;
+        };
+        let id = fields.get("id").and_then(Value::as_str);
+        if id.is_none_or(str::is_empty) {
+            let digest = digest(&format!("{response_id}/code/{runs}"), 24);
+            fields.insert("id".to_owned(), format!("{ADDED_ID}{digest}").into());
+        }
+    }
+}
+
+/// A part as Gemini sent it.
+pub(super) fn without_added_id(mut part: Map) -> Value {
+    for kind in [CODE, CODE_RESULT] {
+        let fields = part.get_mut(kind).and_then(Value::as_object_mut);
+        if let Some(fields) = fields
+            && let Some(id) = fields.get("id").and_then(Value::as_str)
+            && id.starts_with(ADDED_ID)
+        {
+            fields.shift_remove("id");
+        }
+    }
+    Value::Object(part)
 }
 
 /// A call as a part.

@@ -77,7 +77,7 @@ impl GeminiPartWriter<'_> {
                 }
             }
             Content::Other { kind } if self.is_own(block) && block.rest.contains_key(kind) => {
-                self.push(Value::Object(block.rest.clone()));
+                self.push(code_execution::without_added_id(block.rest.clone()));
             }
             Content::ToolUse { id, name, input } => {
                 let args = arguments::to_object(input, path, self.drops);

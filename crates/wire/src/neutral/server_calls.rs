@@ -58,6 +58,12 @@ fn split_calls<'a>(
             _ => None,
         })
         .collect();
+    let called: HashSet<&str> = blocks()
+        .filter_map(|block| match &block.content {
+            Content::ServerToolUse { id, .. } | Content::ToolUse { id, .. } => Some(id.as_str()),
+            _ => None,
+        })
+        .collect();
     let any = blocks().any(|block| matches!(block.content, Content::ServerToolUse { .. }));
     if !any && answered.is_empty() {
         return Cow::Borrowed(messages);
@@ -85,6 +91,15 @@ fn split_calls<'a>(
                     drops.add(
                         path.index(m).key("content").block(b, block),
                         "a server tool call without a result",
+                    );
+                }
+                Content::ServerToolResult { tool_use_id, .. }
+                    if !called.contains(tool_use_id.as_str()) =>
+                {
+                    let path = JsonPath::Root.key("messages");
+                    drops.add(
+                        path.index(m).key("content").block(b, block),
+                        "a result without its call",
                     );
                 }
                 Content::ServerToolResult {

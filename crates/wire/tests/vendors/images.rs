@@ -305,8 +305,8 @@ fn what_else_a_model_made_does_not_pass_for_a_picture() {
     let body = whole(Dialect::Gemini, &answer, ClientDialect::Messages);
     assert_eq!(body["content"][0]["text"], "[file: audio/wav, 6 bytes]");
     assert_eq!(body["content"][0]["source"]["media_type"], "audio/wav");
-    assert_eq!(body["content"][1]["type"], "text");
-    assert_eq!(body["content"][1]["executableCode"]["code"], "1");
+    assert_eq!(body["content"][1]["type"], "server_tool_use");
+    assert_eq!(body["content"][1]["input"]["code"], "1");
     let body = whole(Dialect::Gemini, &answer, ClientDialect::Chat);
     assert_eq!(body["choices"][0]["message"].get("images"), None);
 }

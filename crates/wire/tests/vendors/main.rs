@@ -7,16 +7,20 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod bedrock;
 mod blank;
 mod calls;
 mod claude;
 mod compatible;
+mod converted;
 mod counts;
 mod ends;
 mod files;
 mod images;
 mod opening;
 mod parts;
+mod pieces;
+mod server_tools;
 mod sources;
 #[path = "../support/mod.rs"]
 mod support;
