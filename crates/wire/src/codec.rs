@@ -61,8 +61,9 @@ fn write_adapted(
         let request = first_message::instructions_as_user_message(upstream, &request)?;
         written.body = write(upstream, &request, options)?.body;
     }
-    first_message::insert_opening_message(upstream, request.origin, &mut written.body);
-    append_closing_message(upstream, request.origin, options, &mut written.body);
+    let client = request.client_dialect();
+    first_message::insert_opening_message(upstream, client, &mut written.body);
+    append_closing_message(upstream, client, options, &mut written.body);
     drop(request);
     adapted.finish(&mut written);
     Ok(written)

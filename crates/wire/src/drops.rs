@@ -11,7 +11,7 @@ use crate::json_path::JsonPath;
 use crate::neutral::{DIALECT_FIELDS, DIALECT_ONLY_FIELDS, Request};
 
 /// Objects of which a reader reads some fields and leaves the others in place.
-const PARTLY_READ: [&str; 13] = [
+const PARTLY_READ: [&str; 14] = [
     "custom",
     "file",
     "function",
@@ -23,6 +23,7 @@ const PARTLY_READ: [&str; 13] = [
     "output_config",
     "reasoning",
     "text",
+    "thinking",
     "thinkingConfig",
     "toolConfig",
 ];

@@ -35,7 +35,7 @@ pub(crate) fn with_user_message(
     upstream: Dialect,
     request: &Request,
 ) -> Result<Cow<'_, Request>, WireError> {
-    if upstream == request.origin || !request.messages.is_empty() {
+    if upstream == request.client_dialect() || !request.messages.is_empty() {
         return Ok(Cow::Borrowed(request));
     }
     instructions_as_user_message(upstream, request).map(Cow::Owned)
@@ -53,7 +53,7 @@ pub(crate) fn instructions_as_user_message(
         .iter()
         .any(|block| is_not_blank(block.as_text()))
     {
-        return Err(nothing_to_answer(upstream, request.origin));
+        return Err(nothing_to_answer(upstream, request.client_dialect()));
     }
     let mut request = request.clone();
     let content = std::mem::take(&mut request.system);
@@ -65,7 +65,7 @@ pub(crate) fn instructions_as_user_message(
 /// have no results.
 pub(crate) fn is_conversation_empty(upstream: Dialect, request: &Request, body: &Value) -> bool {
     let list = match upstream {
-        _ if upstream == request.origin => return false,
+        _ if upstream == request.client_dialect() => return false,
         Dialect::Messages | Dialect::Chat | Dialect::Converse => "messages",
         Dialect::Responses => "input",
         Dialect::Gemini => "contents",
@@ -82,8 +82,8 @@ pub(crate) fn is_conversation_empty(upstream: Dialect, request: &Request, body: 
     messages.is_empty() || (upstream == Dialect::Chat && messages.iter().all(is_system) && !later())
 }
 
-fn nothing_to_answer(upstream: Dialect, origin: Dialect) -> WireError {
-    let field = match origin {
+fn nothing_to_answer(upstream: Dialect, client: Dialect) -> WireError {
+    let field = match client {
         Dialect::Responses => "input",
         Dialect::Gemini => "contents",
         Dialect::Messages | Dialect::Chat | Dialect::Converse => "messages",
@@ -92,24 +92,21 @@ fn nothing_to_answer(upstream: Dialect, origin: Dialect) -> WireError {
     WireError::unsupported(upstream, field, why)
 }
 
-/// Does both to a request that is to be Anthropic's own.
+/// Does both to a request that is to be Anthropic's own. What else its beginning lacks is
+/// inserted when it is written.
 pub(crate) fn prepare_for_anthropic(request: &mut Request) -> Result<(), WireError> {
     check_prompt_template(Dialect::Messages, request)?;
     if let Cow::Owned(adapted) = with_user_message(Dialect::Messages, request)? {
         *request = adapted;
-    }
-    let first = request.messages.first();
-    if first.is_some_and(|message| message.role == Role::Assistant) {
-        request.messages.insert(0, Message::user(BLANK_TEXT));
     }
     Ok(())
 }
 
 /// Inserts a blank user message before a conversation that starts with the model, where
 /// that is refused.
-pub(crate) fn insert_opening_message(upstream: Dialect, origin: Dialect, body: &mut Value) {
+pub(crate) fn insert_opening_message(upstream: Dialect, client: Dialect, body: &mut Value) {
     let (list, role, message) = match upstream {
-        _ if upstream == origin => return,
+        _ if upstream == client => return,
         Dialect::Messages => ("messages", "assistant", json!({"content": BLANK_TEXT})),
         Dialect::Converse => (
             "messages",

@@ -12,12 +12,12 @@ use crate::models::ThinkingModes;
 /// Appends a user's message where a conversation must not end with the model.
 pub(crate) fn append_closing_message(
     upstream: Dialect,
-    origin: Dialect,
+    client: Dialect,
     options: &WriteOptions,
     body: &mut Value,
 ) {
     let content = match upstream {
-        _ if upstream == origin || origin == Dialect::Messages => return,
+        _ if upstream == client || client == Dialect::Messages => return,
         Dialect::Messages => json!(CONTINUE),
         Dialect::Converse => json!([{"text": CONTINUE}]),
         Dialect::Chat | Dialect::Responses | Dialect::Gemini => return,
@@ -28,7 +28,7 @@ pub(crate) fn append_closing_message(
     let Some(messages) = body.get_mut("messages").and_then(Value::as_array_mut) else {
         return;
     };
-    if messages.last().is_some_and(is_text_of_model) {
+    if ends_with_text_of_model(messages) {
         messages.push(json!({"role": "user", "content": content}));
     }
 }
@@ -49,13 +49,20 @@ fn thinks(body: &Value) -> bool {
     matches!(kind.and_then(Value::as_str), Some("enabled" | "adaptive"))
 }
 
-/// Whether a message is the model's, and waits for no result.
-fn is_text_of_model(message: &Value) -> bool {
+/// Whether the model's turn is last, and waits for no result. One with calls of Anthropic's
+/// servers may be paused: the model goes on with it.
+fn ends_with_text_of_model(messages: &[Value]) -> bool {
+    let is_of_model =
+        |message: &&Value| message.get("role").and_then(Value::as_str) == Some("assistant");
+    let mut turn = messages.iter().rev().take_while(is_of_model).peekable();
+    turn.peek().is_some() && !turn.any(has_calls)
+}
+
+fn has_calls(message: &Value) -> bool {
     let is_call = |block: &Value| {
         let kind = block.get("type").and_then(Value::as_str);
         block.get("toolUse").is_some() || kind.is_some_and(|kind| kind.ends_with("tool_use"))
     };
     let blocks = message.get("content").and_then(Value::as_array);
-    message.get("role").and_then(Value::as_str) == Some("assistant")
-        && !blocks.into_iter().flatten().any(is_call)
+    blocks.into_iter().flatten().any(is_call)
 }

@@ -43,7 +43,7 @@ pub(crate) fn sampling_params(
         _ => {}
     }
     let claude = options.capabilities.family == Family::Claude;
-    if claude && request.origin != Dialect::Messages {
+    if claude && request.client_dialect() != Dialect::Messages {
         sampled.limit_temperature(drops);
     }
     sampled
@@ -74,7 +74,7 @@ impl SamplingParams {
     /// Drops what Anthropic refuses while a model thinks. Its own clients get Anthropic's
     /// error instead.
     pub(crate) fn drop_for_thinking(&mut self, request: &Request, drops: &mut Drops) {
-        if request.origin == Dialect::Messages {
+        if request.client_dialect() == Dialect::Messages {
             return;
         }
         let why = "Anthropic does not accept this value with thinking";

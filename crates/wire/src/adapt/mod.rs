@@ -10,9 +10,11 @@
 //! | `blocks`, `results` | blocks of Anthropic's servers as text and calls |
 //! | `compaction` | conversations that Anthropic's servers have compacted |
 //! | `items` | Responses items of tools that the client runs |
+//! | `chat_thinking` | thinking settings of Chat clients |
 //! | `tool_schemas` | descriptions and schemas of vendor-specific tools |
 
 mod blocks;
+mod chat_thinking;
 mod compaction;
 mod deferred_tools;
 mod items;
@@ -52,6 +54,7 @@ pub(crate) fn adapt_request(
     }
     let mut drops = Drops::for_later_writing(request);
     let mut adapted = request.clone();
+    chat_thinking::adapt(&mut adapted);
     tools::adapt(&mut adapted, &mut drops);
     tool_choice::adapt(request, &mut adapted, target)?;
     compaction::adapt(&mut adapted);
@@ -71,6 +74,7 @@ fn needs_adapting(request: &Request) -> bool {
     };
     let blocks = || request.messages.iter().flat_map(|m| &m.content);
     !request.client_tools.is_empty()
+        || chat_thinking::has_settings(request)
         || matches!(request.tool_choice, Some(ToolChoice::Other(_)))
         || request.tools.iter().any(special)
         || blocks().any(|block| match &block.content {

@@ -38,8 +38,10 @@ pub(crate) fn whole(block: &Block) -> Value {
 /// Writes blocks for an Anthropic model: what another provider's model or dialect
 /// left in them cannot be sent.
 pub(super) struct MessagesBlockWriter<'d> {
-    /// Whether the blocks were read from this dialect, so that `rest` belongs to it.
+    /// Whether the blocks are in this dialect, so that `rest` belongs to it.
     pub(super) own: bool,
+    /// Whether the client uses this dialect, so that Anthropic decides what it accepts.
+    pub(super) by_client: bool,
     /// Whether the message being written is the model's, which cannot hold media.
     pub(super) from_model: bool,
     pub(super) drops: &'d mut Drops,
@@ -69,7 +71,7 @@ impl MessagesBlockWriter<'_> {
     }
 
     fn block(&mut self, block: &Block, path: &JsonPath<'_>) -> Result<Option<Value>, WireError> {
-        let content = match self.own {
+        let content = match self.by_client {
             true => Cow::Borrowed(&block.content),
             false => by_media_type(&block.content),
         };
@@ -91,7 +93,7 @@ impl MessagesBlockWriter<'_> {
                 "input": arguments::to_object(input, path, self.drops),
             })),
             Content::ToolResult { .. } => self.tool_result(&content, path)?,
-            Content::Text(text) if text.is_empty() || (!self.own && is_blank(text)) => {
+            Content::Text(text) if text.is_empty() || (!self.by_client && is_blank(text)) => {
                 // Anthropic refuses empty text; OpenAI's clients send it with tool calls.
                 self.drops.add(path, "empty text");
                 return Ok(None);
@@ -102,7 +104,7 @@ impl MessagesBlockWriter<'_> {
                 return Ok(Some(json!({"type": "text", "text": text})));
             }
             content @ Content::Document { .. } => {
-                let supported = document_out::supported_document(content, self.own, path)?;
+                let supported = document_out::supported_document(content, self.by_client, path)?;
                 tagged(supported.as_ref().unwrap_or(content))
             }
             Content::Other { kind } if !self.own => {

@@ -9,6 +9,9 @@ use crate::json_path::JsonPath;
 use crate::media_types::{PDF, document_type, is_text_type};
 use crate::neutral::{Content, MediaSource};
 
+/// The only type of text that Anthropic has.
+const PLAIN: &str = "text/plain";
+
 /// A document in a form Anthropic accepts; `None` when it already is. What it does not accept
 /// in any form is refused, unless the client uses Anthropic's dialect: then Anthropic
 /// decides.
@@ -17,12 +20,21 @@ pub(super) fn supported_document(
     own: bool,
     path: &JsonPath<'_>,
 ) -> Result<Option<Content>, WireError> {
-    let Content::Document {
-        source: MediaSource::Base64 { media_type, data },
-        title,
-    } = content
-    else {
+    let Content::Document { source, title } = content else {
         return Ok(None);
+    };
+    let (media_type, data) = match source {
+        MediaSource::Base64 { media_type, data } => (media_type, data),
+        MediaSource::Text { media_type, data } if !own && media_type != PLAIN => {
+            return Ok(Some(Content::Document {
+                source: MediaSource::Text {
+                    media_type: PLAIN.to_owned(),
+                    data: data.clone(),
+                },
+                title: title.clone(),
+            }));
+        }
+        _ => return Ok(None),
     };
     let kind = document_type(media_type, title.as_deref());
     let source = match kind.as_str() {
@@ -39,7 +51,7 @@ pub(super) fn supported_document(
         }
         text if is_text_type(text) => match decode(data) {
             Some(data) => MediaSource::Text {
-                media_type: "text/plain".to_owned(),
+                media_type: PLAIN.to_owned(),
                 data,
             },
             None if own => return Ok(None),

@@ -109,7 +109,7 @@ impl Writer<'_> {
 
     /// Clients of Anthropic's dialect send what it accepts, and get its own errors.
     fn is_own(&self) -> bool {
-        self.request.origin == Dialect::Messages
+        self.request.client_dialect() == Dialect::Messages
     }
 
     /// Adaptive thinking, which may begin anywhere except where a tool is forced.

@@ -61,7 +61,7 @@ fn write_conversation(
         expanded.as_ref()
     };
     put(body, "system", write_system(request, drops)?);
-    let messages = write_messages(conversation, own, options, drops)?;
+    let messages = write_messages(request, conversation, options, drops)?;
     body.insert("messages".to_owned(), messages.into());
     let tools = write_tools(request, drops);
     if !tools.is_empty() {
@@ -72,9 +72,10 @@ fn write_conversation(
 }
 
 fn write_system(request: &Request, drops: &mut Drops) -> Result<Option<Value>, WireError> {
-    let own = request.origin == Dialect::Messages;
+    let by_client = is_by_client(request);
     let mut blocks = MessagesBlockWriter {
-        own,
+        own: request.origin == Dialect::Messages,
+        by_client,
         from_model: false,
         drops,
     };
@@ -84,7 +85,7 @@ fn write_system(request: &Request, drops: &mut Drops) -> Result<Option<Value>, W
     }
     let system = blocks.content(&instructions, &SYSTEM)?;
     let is_empty_system = match &system {
-        Value::String(text) => text.is_empty() || (!own && is_blank(text)),
+        Value::String(text) => text.is_empty() || (!by_client && is_blank(text)),
         Value::Array(blocks) => blocks.is_empty(),
         _ => false,
     };
@@ -92,13 +93,16 @@ fn write_system(request: &Request, drops: &mut Drops) -> Result<Option<Value>, W
 }
 
 fn write_messages(
+    request: &Request,
     conversation: &[Message],
-    own: bool,
     options: &WriteOptions,
     drops: &mut Drops,
 ) -> Result<Vec<Value>, WireError> {
+    let own = request.origin == Dialect::Messages;
+    let by_client = is_by_client(request);
     let mut blocks = MessagesBlockWriter {
         own,
+        by_client,
         from_model: false,
         drops,
     };
@@ -106,7 +110,7 @@ fn write_messages(
     let mut messages = Vec::with_capacity(conversation.len());
     for (i, message) in conversation.iter().enumerate() {
         let path = &MESSAGES.message(i, message);
-        let stays = options.system_in_place && (own || is_system_in_place(conversation, i));
+        let stays = options.system_in_place && (by_client || is_system_in_place(conversation, i));
         let adapted = adapt_system(message, stays);
         let mut message = adapted.as_ref().unwrap_or(message);
         if let Some((_, end)) = end.as_ref().filter(|(at, _)| *at == i) {
@@ -126,13 +130,19 @@ fn write_messages(
         }
         messages.push(Value::Object(map));
     }
-    let blank: fn(&str) -> bool = if own { str::is_empty } else { is_blank };
-    for at in remove_blank_messages(&mut messages, blank, own) {
+    let blank: fn(&str) -> bool = if by_client { str::is_empty } else { is_blank };
+    for at in remove_blank_messages(&mut messages, blank, by_client) {
         if let Some(message) = conversation.get(at) {
             drops.add(MESSAGES.message(at, message), blank_messages::NO_CONTENT);
         }
     }
     Ok(messages)
+}
+
+/// Whether the client itself uses Anthropic's dialect. What Anthropic refuses is then its error
+/// to the client; requests of other clients are adapted, converted ones as well.
+fn is_by_client(request: &Request) -> bool {
+    request.client_dialect() == Dialect::Messages
 }
 
 fn role(role: Role) -> &'static str {
@@ -196,9 +206,9 @@ fn write_settings(
 /// Anthropic refuses stop sequences that are blank, such as a line break. Its own clients get
 /// its error.
 fn stops(request: &Request) -> DividedStops {
-    let is_accepted: fn(&str) -> bool = match request.origin {
-        Dialect::Messages => |_| true,
-        _ => |stop| !is_blank(stop),
+    let is_accepted: fn(&str) -> bool = match is_by_client(request) {
+        true => |_| true,
+        false => |stop| !is_blank(stop),
     };
     divide_stops(&request.stop_sequences, usize::MAX, is_accepted)
 }
@@ -241,7 +251,7 @@ fn write_output_config(
 
 /// The schema of a response. Anthropic's own clients get its error for what it refuses.
 pub(crate) fn accepted_schema(request: &Request, schema: &Value, drops: &mut Drops) -> Value {
-    if request.origin == Dialect::Messages {
+    if is_by_client(request) {
         return schema.clone();
     }
     let accepted = output_schema(schema);

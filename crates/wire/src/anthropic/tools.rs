@@ -66,17 +66,18 @@ pub(super) fn read_choice(
 
 pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     let own = request.origin == Dialect::Messages;
+    let by_client = request.client_dialect() == Dialect::Messages;
     let mut out = Vec::with_capacity(request.tools.len());
     for (i, tool) in request.tools.iter().enumerate() {
         let path = &TOOLS.tool(i, tool);
         if request.hides_tool(&tool.name) {
             continue;
         }
-        let Some(mut map) = write_tool(tool, own) else {
+        let Some(mut map) = write_tool(tool, own, by_client) else {
             drops.add(path, "a tool of another vendor's servers");
             continue;
         };
-        if !own {
+        if !by_client {
             drop_strict(&tool.kind, path, drops);
         }
         put(&mut map, "cache_control", tool.cache_control.clone());
@@ -90,7 +91,8 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
     out
 }
 
-fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
+/// `own`: it is in Anthropic's form. `by_client`: its client wrote that form.
+fn write_tool(tool: &Tool, own: bool, by_client: bool) -> Option<Map> {
     let mut map = Map::new();
     match &tool.kind {
         ToolKind::Function {
@@ -100,9 +102,9 @@ fn write_tool(tool: &Tool, own: bool) -> Option<Map> {
         } => {
             map.insert("name".to_owned(), safe_name(&tool.name).into());
             put(&mut map, "description", description.clone());
-            let schema = argument_schema(input_schema, own);
+            let schema = argument_schema(input_schema, by_client);
             map.insert("input_schema".to_owned(), schema);
-            put(&mut map, "strict", strict.filter(|_| own));
+            put(&mut map, "strict", strict.filter(|_| by_client));
         }
         ToolKind::Freeform { description } => {
             map.insert("name".to_owned(), safe_name(&tool.name).into());

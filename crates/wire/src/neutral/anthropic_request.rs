@@ -2,7 +2,7 @@
 //! that dialect only.
 
 use super::{
-    Content, Message, Request, ResponseFormat, Tool, ToolChoice, ToolKind,
+    Block, Content, Message, Request, ResponseFormat, Tool, ToolChoice, ToolKind,
     expand_server_calls_except,
 };
 use crate::Dialect;
@@ -21,7 +21,8 @@ const UPLOAD: &str = "container_upload";
 
 /// Converts a request to Anthropic's dialect, so that server tools, containers and blocks of
 /// its servers can be added. Fields specific to the original dialect are dropped and
-/// reported, as they would be when the request is written.
+/// reported, as they would be when the request is written. What Anthropic or the model refuses
+/// is still adapted when it is written, as for any client of another dialect.
 ///
 /// # Errors
 /// When the request contains something that Anthropic does not support.
@@ -42,6 +43,7 @@ pub fn convert_to_anthropic(request: &mut Request) -> Result<Vec<Dropped>, WireE
     request.messages =
         expand_server_calls_except(&request.messages, &kept, &mut drops).into_owned();
     first_message::prepare_for_anthropic(request).map_err(named)?;
+    request.converted_from = Some(request.origin);
     request.origin = Dialect::Messages;
     for (i, block) in request.system.iter().enumerate() {
         drops.rest(&SYSTEM.block(i, block), &block.rest);
@@ -100,8 +102,28 @@ fn drop_unsupported(message: &Message, at: usize, drops: &mut Drops) -> Result<(
             Content::Other { kind } => {
                 return Err(WireError::unsupported_part(Dialect::Messages, &path, kind));
             }
+            Content::ToolResult { content, .. } => {
+                drops.rest(&path, &block.rest);
+                drop_unsupported_results(content, &path.key("content"), drops)?;
+            }
             _ => drops.rest(&path, &block.rest),
         }
+    }
+    Ok(())
+}
+
+/// Reports what is dropped from the result of a tool.
+fn drop_unsupported_results(
+    content: &[Block],
+    path: &JsonPath<'_>,
+    drops: &mut Drops,
+) -> Result<(), WireError> {
+    for (i, block) in content.iter().enumerate() {
+        let path = path.block(i, block);
+        if let Content::Other { kind } = &block.content {
+            return Err(WireError::unsupported_part(Dialect::Messages, &path, kind));
+        }
+        drops.rest(&path, &block.rest);
     }
     Ok(())
 }
@@ -112,6 +134,9 @@ fn strip(message: &mut Message) {
         let upload = matches!(&block.content, Content::Other { kind } if kind == UPLOAD);
         if !upload {
             block.rest.clear();
+        }
+        if let Content::ToolResult { content, .. } = &mut block.content {
+            content.iter_mut().for_each(|inner| inner.rest.clear());
         }
     }
 }
@@ -153,7 +178,9 @@ mod tests {
             let body = json!({"model": "m", "messages": messages}).to_string();
             let mut request = read_request(ClientDialect::Chat, body.as_bytes()).unwrap();
             convert_to_anthropic(&mut request).unwrap();
-            assert_eq!(request.messages[0], Message::user(first));
+            let written = write_request(Dialect::Messages, &request, &Default::default()).unwrap();
+            let opening = json!({"role": "user", "content": first});
+            assert_eq!(written.body["messages"][0], opening);
         }
         let mut request =
             read_request(ClientDialect::Chat, br#"{"model":"m","messages":[]}"#).unwrap();

@@ -13,6 +13,8 @@ use crate::dropped::{Dropped, NO_SUCH_FIELD};
 pub struct Request {
     /// The dialect it was read from: the only one the `rest` fields can go back to.
     pub origin: Dialect,
+    /// The dialect it was read from before it was converted to that of its target.
+    pub(crate) converted_from: Option<Dialect>,
     /// The model, as the client named it.
     pub model: String,
     /// The most tokens the response may have.
@@ -64,6 +66,7 @@ impl Request {
     pub fn new(origin: Dialect, model: impl Into<String>) -> Self {
         Request {
             origin,
+            converted_from: None,
             model: model.into(),
             max_tokens: None,
             system: Vec::new(),
@@ -87,6 +90,12 @@ impl Request {
             client_fields: ClientFields::default(),
             dropped: Vec::new(),
         }
+    }
+
+    /// The dialect of its client. A client gets the errors of a server of that dialect; for
+    /// any other server the request is adapted, and so it is when it was converted.
+    pub(crate) fn client_dialect(&self) -> Dialect {
+        self.converted_from.unwrap_or(self.origin)
     }
 
     /// Whether a tool is not among those that the model may choose from. Most vendors cannot
