@@ -93,7 +93,7 @@ impl CallAssembler {
     /// invalid.
     pub(crate) fn push(
         &mut self,
-        fragment: CallFragment,
+        mut fragment: CallFragment,
         blocks: &mut BlockEmitter,
         context: &ReadContext,
         out: &mut Vec<StreamEvent>,
@@ -109,6 +109,10 @@ impl CallAssembler {
         let Some(call) = self.calls.get_mut(at) else {
             return Ok(());
         };
+        // Some servers write no arguments as `null`.
+        if call.arguments.is_empty() && fragment.arguments.trim() == "null" {
+            "{}".clone_into(&mut fragment.arguments);
+        }
         if call.id.is_none() {
             call.id = fragment.id.filter(|id| !id.is_empty());
         }

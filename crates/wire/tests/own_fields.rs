@@ -361,11 +361,27 @@ fn a_streamed_compaction_goes_back_with_its_content() {
 }
 
 fn cited(uri: &str) -> Value {
+    sources(&[uri])
+}
+
+/// The sources of as many turns.
+fn sources(uris: &[&str]) -> Value {
     let segment = json!({"startIndex": 0, "endIndex": 2, "text": "Hi"});
+    let chunks: Vec<_> = uris
+        .iter()
+        .map(|uri| json!({"web": {"uri": uri}}))
+        .collect();
+    let supports: Vec<_> = (0..uris.len())
+        .map(|chunk| json!({"segment": segment, "groundingChunkIndices": [chunk]}))
+        .collect();
+    let citations: Vec<_> = uris
+        .iter()
+        .map(|uri| json!({"startIndex": 0, "endIndex": 2, "uri": uri}))
+        .collect();
     json!({
-        "groundingMetadata": {"webSearchQueries": [uri], "groundingChunks": [{"web": {"uri": uri}}],
-            "groundingSupports": [{"segment": segment, "groundingChunkIndices": [0]}]},
-        "citationMetadata": {"citationSources": [{"startIndex": 0, "endIndex": 2, "uri": uri}]},
+        "groundingMetadata": {"webSearchQueries": uris, "groundingChunks": chunks,
+            "groundingSupports": supports},
+        "citationMetadata": {"citationSources": citations},
     })
 }
 
@@ -401,12 +417,12 @@ fn gemini_turn(uri: &str, stream: bool) -> Vec<StreamEvent> {
 #[test]
 fn a_gemini_client_gets_the_sources_of_its_text() {
     for stream in [false, true] {
-        for turns in [vec!["a"], vec!["b", "a"]] {
-            let turns: Vec<_> = turns.iter().map(|uri| gemini_turn(uri, stream)).collect();
+        for uris in [vec!["a"], vec!["b", "a"]] {
+            let turns: Vec<_> = uris.iter().map(|uri| gemini_turn(uri, stream)).collect();
             let events = run_of(&turns);
             let check = |body: &Value| {
                 let candidate = &body["candidates"][0];
-                for (key, value) in cited("a").as_object().unwrap() {
+                for (key, value) in sources(&uris).as_object().unwrap() {
                     assert_eq!(&candidate[key], value, "{stream}");
                 }
                 let tokens = candidate["logprobsResult"]["chosenCandidates"].as_array();
@@ -433,4 +449,114 @@ fn a_gemini_client_gets_the_sources_of_its_text() {
     let answer = read_response(Dialect::Gemini, body.as_bytes(), &context()).unwrap();
     let (_, dropped) = write_response(ClientDialect::Chat, &answer, &ReplyContext::default());
     assert_eq!(dropped[0].field, "candidates[0].groundingMetadata");
+}
+
+/// A Gemini turn with its counts by modality.
+fn counted_turn(stream: bool) -> Vec<StreamEvent> {
+    let body = json!({
+        "candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]},
+            "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {"promptTokenCount": 30, "toolUsePromptTokenCount": 7,
+            "cachedContentTokenCount": 10, "candidatesTokenCount": 5, "thoughtsTokenCount": 2,
+            "totalTokenCount": 44, "trafficType": "ON_DEMAND",
+            "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 20},
+                {"modality": "IMAGE", "tokenCount": 10}],
+            "cacheTokensDetails": [{"modality": "TEXT", "tokenCount": 10}]},
+    });
+    if stream {
+        stream_events(Dialect::Gemini, &[body])
+    } else {
+        whole_events(Dialect::Gemini, &body)
+    }
+}
+
+#[test]
+fn a_gemini_client_gets_the_counts_of_each_modality_in_all_turns() {
+    for stream in [false, true] {
+        let mut used = TokenUsage::default();
+        for _ in 0..2 {
+            used.add(&collected_for(Dialect::Messages, counted_turn(stream)).usage);
+        }
+        let mut events = counted_turn(stream);
+        for event in &mut events {
+            if let StreamEvent::MessageDelta { usage, .. } = event {
+                usage.clone_from(&used);
+            }
+        }
+        let counts = json!({"promptTokenCount": 60, "toolUsePromptTokenCount": 14,
+            "cachedContentTokenCount": 20, "candidatesTokenCount": 10, "thoughtsTokenCount": 4,
+            "totalTokenCount": 88, "trafficType": "ON_DEMAND",
+            "promptTokensDetails": [{"modality": "TEXT", "tokenCount": 40},
+                {"modality": "IMAGE", "tokenCount": 20}],
+            "cacheTokensDetails": [{"modality": "TEXT", "tokenCount": 20}]});
+        let body = whole_for(ClientDialect::Gemini, events.clone());
+        assert_eq!(body["usageMetadata"], counts);
+        let last = written(ClientDialect::Gemini, &events).pop().unwrap();
+        assert_eq!(last["usageMetadata"], counts);
+
+        let response = collected_for(Dialect::Gemini, events.clone());
+        let (body, dropped) =
+            write_response(ClientDialect::Chat, &response, &ReplyContext::default());
+        assert_eq!(body["usage"]["prompt_tokens"], 74);
+        assert_eq!(dropped, [], "the sums are there");
+        assert!(!body.to_string().contains("Details"), "{body}");
+    }
+}
+
+#[test]
+fn speech_of_a_model_reaches_a_chat_client_through_a_run() {
+    let pieces = [
+        json!({"id": "audio_1", "transcript": "Good "}),
+        json!({"data": "YQ=="}),
+        json!({"data": "YmM=", "transcript": "day."}),
+        json!({"expires_at": 7}),
+    ];
+    let chunk = |choice: Value| json!({"id": "c1", "model": "m", "choices": [choice]});
+    let with_speech = pieces
+        .iter()
+        .map(|piece| chunk(json!({"index": 0, "delta": {"content": null, "audio": piece}})));
+    let end = chunk(json!({"index": 0, "delta": {}, "finish_reason": "stop"}));
+    let chunks: Vec<Value> = with_speech.chain([end]).collect();
+    let events = stream_events(Dialect::Chat, &chunks);
+    let sent = written(ClientDialect::Chat, &events);
+    let sent_on: Vec<&Value> = sent
+        .iter()
+        .filter_map(|chunk| chunk["choices"][0]["delta"].get("audio"))
+        .collect();
+    assert_eq!(sent_on, pieces.iter().collect::<Vec<_>>());
+    let whole = whole_for(ClientDialect::Chat, events.clone());
+    assert_eq!(
+        whole["choices"][0]["message"]["audio"],
+        json!({"id": "audio_1", "expires_at": 7, "data": "YWJj", "transcript": "Good day."})
+    );
+    for client in [
+        ClientDialect::Messages,
+        ClientDialect::Responses,
+        ClientDialect::Gemini,
+    ] {
+        let text = json!(written(client, &events)).to_string();
+        assert!(!text.contains("audio"), "{client:?}: {text}");
+    }
+}
+
+#[test]
+fn what_azures_filters_found_is_still_there_after_its_last_chunk() {
+    let found =
+        json!([{"prompt_index": 0, "content_filter_results": {"jailbreak": {"filtered": false}}}]);
+    let events = stream_events(
+        Dialect::Chat,
+        &[
+            json!({"id": "", "model": "", "object": "", "created": 0, "choices": [],
+                "prompt_filter_results": found}),
+            json!({"id": "c1", "model": "m", "choices": [{"index": 0, "delta": {"content": "Hi"},
+                "content_filter_results": {"hate": {"filtered": false}}}]}),
+            json!({"id": "c1", "model": "m", "choices": [{"index": 0, "delta": {},
+                "finish_reason": "stop", "content_filter_results": {}}]}),
+        ],
+    );
+    let body = whole_for(ClientDialect::Chat, events);
+    assert_eq!(body["id"], "chatcmpl-c1");
+    assert_eq!(body["prompt_filter_results"], found);
+    let choice = &body["choices"][0];
+    assert_eq!(choice["content_filter_results"]["hate"]["filtered"], false);
 }

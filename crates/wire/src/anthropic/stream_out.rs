@@ -10,7 +10,7 @@ use crate::Dialect;
 use crate::context::ReplyContext;
 use crate::fields::put;
 use crate::neutral::{
-    Delta, Map, ResponseDialectFields, StopReason, StreamEvent, without_dialect_fields,
+    Delta, Map, ResponseDialectFields, StopReason, StreamEvent, is_audio, without_dialect_fields,
 };
 use crate::sse::write_json;
 
@@ -43,7 +43,7 @@ pub(crate) fn write_event(event: &StreamEvent, context: &ReplyContext, out: &mut
             delta: Delta::Rest(_),
             ..
         } => {}
-        StreamEvent::Other { name, .. } if name.starts_with("response.") => {}
+        StreamEvent::Other { name, .. } if name.starts_with("response.") || is_audio(name) => {}
         StreamEvent::BlockDelta { index, delta } => write_block_delta(*index, delta, out),
         StreamEvent::BlockStop { index } | StreamEvent::BlockAbandoned { index } => {
             let data = json!({"type": "content_block_stop", "index": index});

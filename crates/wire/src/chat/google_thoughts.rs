@@ -29,10 +29,15 @@ pub(super) fn take_mark(fields: &mut JsonFields<'_>) -> bool {
     true
 }
 
-/// The thought at the beginning of a whole content, and what follows it.
+/// The thought at the beginning of a whole content, and what follows it. Some models make the
+/// statement about an answer that followed thoughts: it has no marks.
 pub(super) fn split(content: &str) -> (&str, &str) {
-    let content = content.strip_prefix(BEGIN).unwrap_or(content);
-    content.split_once(END).unwrap_or((content, ""))
+    let marked = content.strip_prefix(BEGIN);
+    match (marked.unwrap_or(content).split_once(END), marked) {
+        (Some(parts), _) => parts,
+        (None, Some(thought)) => (thought, ""),
+        (None, None) => ("", content),
+    }
 }
 
 /// The thought in a chunk.

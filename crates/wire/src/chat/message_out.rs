@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
+use super::call_turns::join_calls;
 use super::extra_content;
 use super::mistral_order::follow_mistral_order;
 use super::part_out::ChatPartWriter;
@@ -31,13 +32,14 @@ pub(super) fn write_messages(
     options: &WriteOptions,
     drops: &mut Drops,
 ) -> Result<Vec<Value>, WireError> {
-    let messages = expand_server_calls(&request.messages, drops);
+    let messages = join_calls(expand_server_calls(&request.messages, drops));
     let mut writer = MessageWriter {
         request,
         options,
         parts: ChatPartWriter {
             own: request.origin == Dialect::Chat,
             breakpoints: options.cache_breakpoints,
+            document_urls: options.mistral_fields,
             drops,
         },
         out: Vec::with_capacity(messages.len() + 1),

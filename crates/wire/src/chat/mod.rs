@@ -3,6 +3,7 @@
 //! Reads and writes its requests, responses and streams. What it shares
 //! with the Responses dialect is in [`crate::openai`].
 
+mod call_turns;
 mod content_in;
 mod extra_content;
 mod finish;

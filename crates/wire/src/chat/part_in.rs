@@ -39,6 +39,8 @@ fn read_part(value: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
         "thinking" => read_thinking(&mut fields)?,
         "image_url" => read_image(&mut fields)?,
         "file" => read_file(&mut fields)?,
+        // Mistral's documents.
+        "document_url" => read_document(&mut fields)?,
         _ => Content::Other { kind },
     };
     Ok(Block {
@@ -63,17 +65,28 @@ fn read_thinking(fields: &mut JsonFields<'_>) -> Result<Content, WireError> {
 }
 
 fn read_image(fields: &mut JsonFields<'_>) -> Result<Content, WireError> {
-    let path = &fields.path().key("image_url");
-    let url = match fields.require("image_url")? {
+    Ok(Content::Image(image_source(read_url(fields, "image_url")?)))
+}
+
+fn read_document(fields: &mut JsonFields<'_>) -> Result<Content, WireError> {
+    let url = read_url(fields, "document_url")?;
+    let title = fields.opt_string("document_name")?;
+    let source = document_source(url, title.as_deref());
+    Ok(Content::Document { source, title })
+}
+
+/// An address, or an object with one.
+fn read_url(fields: &mut JsonFields<'_>, key: &str) -> Result<String, WireError> {
+    let path = &fields.path().key(key);
+    Ok(match fields.require(key)? {
         Value::String(url) => url,
         object => {
             let mut inner = JsonFields::from_value(object, path)?;
             let url = inner.string("url")?;
-            fields.keep("image_url", inner);
+            fields.keep(key, inner);
             url
         }
-    };
-    Ok(Content::Image(image_source(url)))
+    })
 }
 
 fn read_file(fields: &mut JsonFields<'_>) -> Result<Content, WireError> {

@@ -16,7 +16,7 @@ use crate::media_types::{
 };
 use crate::model_text::document_text;
 use crate::neutral::{Block, Content, Map, MediaSource};
-use crate::openai::write_breakpoint;
+use crate::openai::{take_detail, write_breakpoint};
 use crate::plain_text::data_url;
 
 /// Why the title of a document is dropped.
@@ -28,6 +28,8 @@ pub(super) struct ChatPartWriter<'d> {
     pub(super) own: bool,
     /// Whether the server supports cache breakpoints.
     pub(super) breakpoints: bool,
+    /// Whether the server takes documents by their address only, as Mistral's does.
+    pub(super) document_urls: bool,
     pub(super) drops: &'d mut Drops,
 }
 
@@ -58,7 +60,7 @@ impl ChatPartWriter<'_> {
                     self.write(inner, &source.key("content").block(i, inner), out)?;
                 }
                 if let Some(Value::Object(last)) = out.last_mut() {
-                    self.marks(block, last, path);
+                    self.marks(block, &block.rest, last, path);
                 }
                 return Ok(());
             }
@@ -72,14 +74,23 @@ impl ChatPartWriter<'_> {
                 ));
             }
         };
+        let is_image = part.get("image_url").is_some();
+        let (detail, rest) = match is_image && !self.own {
+            true => take_detail(block),
+            false => (None, block.rest.clone()),
+        };
+        if let (Some(detail), Some(image)) = (detail, part.get_mut("image_url")) {
+            put_into(image, "detail", detail);
+        }
         if let Some(map) = part.as_object_mut() {
-            self.marks(block, map, path);
+            self.marks(block, &rest, map, path);
         }
         out.push(part);
         Ok(())
     }
 
-    fn marks(&mut self, block: &Block, map: &mut Map, path: &JsonPath<'_>) {
+    /// Adds the cache mark, and the other fields of the block.
+    fn marks(&mut self, block: &Block, rest: &Map, map: &mut Map, path: &JsonPath<'_>) {
         match &block.cache_control {
             Some(mark) if self.breakpoints => {
                 put(map, "prompt_cache_breakpoint", Some(write_breakpoint(mark)));
@@ -91,10 +102,10 @@ impl ChatPartWriter<'_> {
             None => {}
         }
         if !self.own {
-            self.drops.rest(path, &block.rest);
+            self.drops.rest(path, rest);
             return;
         }
-        merge(map, &block.rest);
+        merge(map, rest);
     }
 
     fn image(&mut self, source: &MediaSource, path: &JsonPath<'_>) -> Result<Value, WireError> {
@@ -136,6 +147,10 @@ impl ChatPartWriter<'_> {
                 self.drop_title(title, path);
                 recording(media_type, data, path)
             }
+            MediaSource::Base64 { media_type, data } if self.document_urls => {
+                Ok(document_url(&data_url(media_type, data), title))
+            }
+            MediaSource::Url(url) if self.document_urls => Ok(document_url(url, title)),
             MediaSource::Base64 { media_type, data } => {
                 let name = title.map_or_else(|| default_file_name(media_type), str::to_owned);
                 let data = data_url(media_type, data);
@@ -161,6 +176,22 @@ impl ChatPartWriter<'_> {
                 "Chat Completions accepts documents as base64 or text only",
             )),
         }
+    }
+}
+
+/// A document in Mistral's form.
+fn document_url(url: &str, title: Option<&str>) -> Value {
+    let mut part = Map::from_iter([
+        ("type".to_owned(), "document_url".into()),
+        ("document_url".to_owned(), url.into()),
+    ]);
+    put(&mut part, "document_name", title);
+    Value::Object(part)
+}
+
+fn put_into(object: &mut Value, key: &str, value: Value) {
+    if let Some(map) = object.as_object_mut() {
+        map.insert(key.to_owned(), value);
     }
 }
 

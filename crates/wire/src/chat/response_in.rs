@@ -1,6 +1,6 @@
 //! Reads a Chat Completions response.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::USAGE_FIELDS;
 use super::content_in::{ChatContentPart, read_content_parts, take_images};
@@ -13,7 +13,7 @@ use crate::error::WireError;
 use crate::fields::JsonFields;
 use crate::json_path::JsonPath;
 use crate::neutral::{ApiError, Block, Content, Response, refusal_details};
-use crate::openai::{read_error_value, read_usage};
+use crate::openai::{read_error_value, read_usage, service_tier};
 use crate::tool_names::generated_call_id;
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
@@ -30,6 +30,9 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
     if let Some(usage) = fields.take("usage") {
         response.usage = read_usage(usage, &root.key("usage"), &USAGE_FIELDS)?;
     }
+    response
+        .usage
+        .set_tier(service_tier(fields.peek("service_tier")));
     let choices = fields.list("choices")?;
     let path = root.key("choices");
     let path = &path.index(0);
@@ -93,6 +96,9 @@ fn read_message(
 ) -> Result<(), WireError> {
     let mut fields = JsonFields::from_value(value, path)?;
     let mut calls = fields.opt_list("tool_calls")?.unwrap_or_default();
+    if calls.is_empty() {
+        calls.extend(former_call(&mut fields));
+    }
     for (i, call) in calls.iter_mut().enumerate() {
         ensure_id(call, &response.id, i);
     }
@@ -103,7 +109,9 @@ fn read_message(
             ChatContentPart::Text(text) if text.is_empty() => {}
             ChatContentPart::Text(text) if std::mem::take(&mut begins_with_thought) => {
                 let (before, answer) = google_thoughts::split(&text);
-                response.content.push(thought(before.to_owned()));
+                if !before.is_empty() {
+                    response.content.push(thought(before.to_owned()));
+                }
                 if !answer.is_empty() {
                     response.content.push(Block::text(answer));
                 }
@@ -176,6 +184,20 @@ fn without_text(mut block: Block) -> Block {
         thinking.clear();
     }
     block
+}
+
+/// The one call in the field that was there before `tool_calls`, in the form of one of those.
+pub(super) fn former_call(fields: &mut JsonFields<'_>) -> Option<Value> {
+    let function = fields.peek("function_call")?;
+    let says = |key: &str| {
+        let text = function.get(key).and_then(Value::as_str);
+        text.is_some_and(|text| !text.is_empty())
+    };
+    if !says("name") && !says("arguments") {
+        return None;
+    }
+    let function = fields.take("function_call")?;
+    Some(json!({"index": 0, "type": "function", "function": function}))
 }
 
 fn thought(thinking: String) -> Block {

@@ -8,7 +8,7 @@ use super::extra_content;
 use super::finish::stop_reason;
 use super::google_thoughts;
 use super::reasoning_in::StreamedReasoning;
-use super::response_in::failure;
+use super::response_in::{failure, former_call};
 use crate::Dialect;
 use crate::blocks::{BlockEmitter, OpenBlockKind};
 use crate::calls::{CallAssembler, CallFragment};
@@ -17,10 +17,14 @@ use crate::error::WireError;
 use crate::fields::{JsonFields, parse};
 use crate::json_path::JsonPath;
 use crate::neutral::{
-    ANNOTATIONS, ApiError, Block, Content, Map, ResponseDialectFields, StreamEvent, TokenUsage,
-    add_choice, annotation_event, citations_from_chat, merge, refusal_details,
+    ANNOTATIONS, AUDIO, ApiError, Block, Content, Map, ResponseDialectFields, StreamEvent,
+    TokenUsage, add_choice, annotation_event, audio_event, citations_from_chat, merge,
+    refusal_details,
 };
-use crate::openai::read_usage;
+use crate::openai::{read_usage, service_tier};
+
+/// Fields of every chunk, which writers write anew.
+const ENVELOPE: [&str; 4] = ["id", "object", "created", "model"];
 
 /// The most text that may come between fragments of a call.
 const MAX_LATE_TEXT_BYTES: usize = 1 << 20;
@@ -95,6 +99,9 @@ impl ChatReader {
             return Ok(());
         }
         if !self.started && is_preface(&fields) {
+            let mut rest = unknown_fields(fields, &ENVELOPE);
+            rest.shift_remove("choices");
+            self.own.body.extend(rest);
             return Ok(());
         }
         self.start(&mut fields, out)?;
@@ -106,12 +113,13 @@ impl ChatReader {
             return Ok(());
         }
         let choices = fields.opt_list("choices")?.unwrap_or_default();
-        // Only one choice can be requested.
-        if let Some(choice) = choices.into_iter().next() {
+        // Only one choice can be requested, but some servers send several.
+        let is_first =
+            |choice: &Value| matches!(choice.get("index").and_then(Value::as_u64), None | Some(0));
+        if let Some(choice) = choices.into_iter().find(is_first) {
             self.choice(choice, out)?;
         }
-        let known = ["id", "object", "created", "model"];
-        self.own.body.extend(unknown_fields(fields, &known));
+        self.own.body.extend(unknown_fields(fields, &ENVELOPE));
         Ok(())
     }
 
@@ -227,7 +235,10 @@ impl ChatReader {
             self.text(refusal, out);
         }
         let path = delta.path().key("tool_calls");
-        let calls = delta.opt_list("tool_calls")?.unwrap_or_default();
+        let mut calls = delta.opt_list("tool_calls")?.unwrap_or_default();
+        if calls.is_empty() {
+            calls.extend(former_call(&mut delta));
+        }
         if !calls.is_empty() {
             self.write_signature(&calls, out);
         }
@@ -245,6 +256,12 @@ impl ChatReader {
             }
         }
         self.cite(delta.peek(ANNOTATIONS), out);
+        if delta.peek(AUDIO).is_some_and(Value::is_object)
+            && let Some(Value::Object(audio)) = delta.take(AUDIO)
+            && !self.ended
+        {
+            out.push(audio_event(audio));
+        }
         let rest = unknown_fields(delta, &["role", "reasoning_details"]);
         self.keep(rest, Place::Message);
         Ok(())
@@ -374,6 +391,8 @@ impl ChatReader {
             Ok(stop) => stop,
             Err(error) => return self.fail(error, out),
         };
+        self.usage
+            .set_tier(service_tier(self.own.body.get("service_tier")));
         out.push(StreamEvent::MessageDelta {
             stop_reason: Some(stop),
             stop_sequence: None,

@@ -15,8 +15,8 @@ use crate::fields::put;
 use crate::generated_images;
 use crate::json_path::JsonPath;
 use crate::neutral::{
-    ANNOTATIONS, Block, Content, Delta, Map, ResponseDialectFields, StreamEvent, TokenUsage,
-    take_citations_for_chat, without_dialect_fields,
+    ANNOTATIONS, AUDIO, Block, Content, Delta, Map, ResponseDialectFields, StreamEvent, TokenUsage,
+    is_audio, take_citations_for_chat, without_dialect_fields,
 };
 use crate::openai::{StreamedText, explanation, render_error, write_usage};
 use crate::sse::{write_json, write_text};
@@ -119,6 +119,9 @@ impl ChatWriter {
             StreamEvent::MessageStop => write_text(out, "", "[DONE]"),
             StreamEvent::Ping => out.extend_from_slice(b": ping\n\n"),
             StreamEvent::Error(error) => write_json(out, "", &render_error(error).body),
+            StreamEvent::Other { name, data } if is_audio(name) => {
+                self.chunk(json!({AUDIO: data}), None, out);
+            }
             // Progress events of another dialect's servers; the block itself is reported.
             StreamEvent::Other { name, .. } if name.starts_with("response.") => {}
             StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), NO_SUCH_BLOCK),

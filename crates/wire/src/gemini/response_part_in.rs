@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 
+use super::partial_calls::{CallPiece, PartialCall};
+use super::price_details::price_details;
 use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::JsonFields;
 use crate::json_path::JsonPath;
 use crate::neutral::{
-    ApiError, Block, Content, ErrorKind, Map, MediaSource, StopReason, TokenUsage,
+    ApiError, Block, Content, DIALECT_FIELDS, ErrorKind, Map, MediaSource, StopReason, TokenUsage,
 };
 
 /// The content of a part, and its signature.
@@ -24,6 +26,8 @@ pub(super) enum ResponsePartContent {
         name: String,
         args: Value,
     },
+    /// A piece of a call whose arguments come one by one.
+    Piece(CallPiece),
     Whole(Block),
 }
 
@@ -77,10 +81,18 @@ fn read_call(
     context: &ReadContext,
 ) -> Result<ResponsePartContent, WireError> {
     let mut call = JsonFields::from_value(value, path)?;
-    Ok(ResponsePartContent::Call {
-        id: call.opt_string("id")?.filter(|id| !id.is_empty()),
-        name: context.names.original(call.string("name")?),
-        args: call.take("args").unwrap_or_else(|| json!({})),
+    let id = call.opt_string("id")?.filter(|id| !id.is_empty());
+    let name = call.opt_string("name")?;
+    let name = name.map(|name| context.names.original(name));
+    let args = call.take("args").unwrap_or_else(|| json!({}));
+    let places = call.opt_list("partialArgs")?.unwrap_or_default();
+    let goes_on = call.opt_bool("willContinue")?.unwrap_or(false);
+    Ok(match name {
+        Some(name) if !goes_on && places.is_empty() => ResponsePartContent::Call { id, name, args },
+        name => ResponsePartContent::Piece(CallPiece {
+            begins: name.map(|name| PartialCall::new(id, name, args)),
+            places,
+        }),
     })
 }
 
@@ -99,17 +111,42 @@ fn other_part(rest: Map) -> ResponsePartContent {
 
 pub(super) fn read_usage(value: Value, path: &JsonPath<'_>) -> Result<TokenUsage, WireError> {
     let mut fields = JsonFields::from_value(value, path)?;
+    let details = price_details(|key| fields.peek(key)).into_option();
     let mut count = |key: &str| fields.opt_u64(key).map(Option::unwrap_or_default);
     let cached = count("cachedContentTokenCount")?;
     let thinking_tokens = count("thoughtsTokenCount")?;
-    let prompt = count("promptTokenCount")?.saturating_add(count("toolUsePromptTokenCount")?);
+    let of_tools = count(OF_TOOLS)?;
+    let prompt = count("promptTokenCount")?.saturating_add(of_tools);
+    let output = count("candidatesTokenCount")?;
     Ok(TokenUsage {
         input_tokens: prompt.saturating_sub(cached),
-        output_tokens: count("candidatesTokenCount")?.saturating_add(thinking_tokens),
+        output_tokens: output.saturating_add(thinking_tokens),
         cache_read_input_tokens: cached,
         thinking_tokens,
+        details,
+        rest: own_counts(fields, of_tools),
         ..TokenUsage::default()
     })
+}
+
+/// What Gemini's counts of this dialect alone are retained under.
+pub(super) const OWN_COUNTS: &str = "gemini";
+
+/// The part of the input that Google's own tools added. Here it is counted apart.
+pub(super) const OF_TOOLS: &str = "toolUsePromptTokenCount";
+
+/// Counts that only this dialect has, such as those of each modality, for its clients.
+fn own_counts(fields: JsonFields<'_>, of_tools: u64) -> Map {
+    let mut own = fields.rest();
+    own.shift_remove("totalTokenCount");
+    own.retain(|_, value| !value.is_null());
+    if of_tools > 0 {
+        own.insert(OF_TOOLS.to_owned(), of_tools.into());
+    }
+    if own.is_empty() {
+        return Map::new();
+    }
+    Map::from_iter([(DIALECT_FIELDS.to_owned(), json!({OWN_COUNTS: own}))])
 }
 
 /// What there is of a response when it stops.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::code_execution;
+use super::response_part_in::{OF_TOOLS, OWN_COUNTS};
 use super::signature::encode_thoughts;
 use crate::Dialect;
 use crate::arguments;
@@ -10,7 +11,8 @@ use crate::drops::Drops;
 use crate::fields::put;
 use crate::json_path::JsonPath;
 use crate::neutral::{
-    Block, Content, Map, MediaSource, StopReason, TokenUsage, without_dialect_fields,
+    Block, Content, DIALECT_FIELDS, Map, MediaSource, StopReason, TokenUsage,
+    without_dialect_fields,
 };
 
 pub(super) const NO_SUCH_PART: &str = "not supported by Gemini";
@@ -96,7 +98,8 @@ pub(super) fn whole(
         },
         // A part of Gemini's own that only its clients understand.
         Content::Other { kind } if is_own(kind, &block.rest, origin) => {
-            vec![Value::Object(without_dialect_fields(&block.rest))]
+            let part = without_dialect_fields(&block.rest);
+            vec![code_execution::without_added_id(part)]
         }
         _ => drop_unsupported(path, drops),
     }
@@ -145,14 +148,19 @@ pub(super) fn finish_message(details: Option<&Value>) -> Option<String> {
     Some(explanation.to_owned())
 }
 
-/// Cached input is part of the input here, and thoughts are not part of the output.
+/// Cached input is part of the input here; thoughts are not part of the output, nor what Google's
+/// tools added of the prompt.
 pub(crate) fn write_usage(usage: &TokenUsage) -> Value {
-    let prompt = usage.total_input();
+    let own = usage.rest.get(DIALECT_FIELDS);
+    let own = own.and_then(|own| own.get(OWN_COUNTS)?.as_object());
+    let of_tools = own.and_then(|own| own.get(OF_TOOLS)?.as_u64());
+    let input = usage.total_input();
+    let prompt = input.saturating_sub(of_tools.unwrap_or(0));
     let output_tokens = usage.output_tokens.saturating_sub(usage.thinking_tokens);
     let mut map = Map::new();
     put(&mut map, "promptTokenCount", Some(prompt));
     put(&mut map, "candidatesTokenCount", Some(output_tokens));
-    let total = prompt.saturating_add(usage.output_tokens);
+    let total = input.saturating_add(usage.output_tokens);
     put(&mut map, "totalTokenCount", Some(total));
     for (key, count) in [
         ("cachedContentTokenCount", usage.cache_read_input_tokens),
@@ -160,5 +168,6 @@ pub(crate) fn write_usage(usage: &TokenUsage) -> Value {
     ] {
         put(&mut map, key, Some(count).filter(|count| *count > 0));
     }
+    map.extend(own.cloned().unwrap_or_default());
     Value::Object(map)
 }

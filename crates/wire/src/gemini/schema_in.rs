@@ -19,6 +19,18 @@ const COUNT_KEYWORDS: [&str; 6] = [
     "minProperties",
 ];
 
+/// The types in the order of their numbers.
+const TYPES: [&str; 8] = [
+    "type_unspecified",
+    "string",
+    "number",
+    "integer",
+    "boolean",
+    "array",
+    "object",
+    "null",
+];
+
 /// A schema as JSON Schema. What is JSON Schema already stays as it is.
 pub(super) fn json_schema(schema: Value) -> Value {
     convert(schema, MAX_DEPTH)
@@ -65,15 +77,24 @@ fn other(key: &str, value: Value, depth: usize) -> Value {
 
 /// The type in lower case; `None` when it is missing.
 fn kind(value: Value, nullable: bool) -> Option<Value> {
-    let Value::String(name) = value else {
+    let name = match value.as_u64() {
+        Some(number) => type_of_number(number),
+        None => value.as_str().map(str::to_ascii_lowercase),
+    };
+    let Some(name) = name else {
         return Some(value);
     };
-    let name = name.to_ascii_lowercase();
     match (name.as_str(), nullable) {
         ("type_unspecified", _) => None,
         (_, true) => Some(Value::from(vec![name, "null".to_owned()])),
         (_, false) => Some(name.into()),
     }
+}
+
+/// The name of a type that a client sends as the number it has in Google's protocol.
+fn type_of_number(number: u64) -> Option<String> {
+    let name = TYPES.get(usize::try_from(number).ok()?)?;
+    Some((*name).to_owned())
 }
 
 fn values(mut value: Value, nullable: bool) -> Value {
@@ -128,6 +149,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_type_may_be_the_number_of_googles_protocol() {
+        let schema = json!({"type": 6, "properties": {
+            "a": {"type": 1, "nullable": true}, "b": {"type": 0}, "c": {"type": 99}}});
+        let expected = json!({"type": "object", "properties": {
+            "a": {"type": ["string", "null"]}, "b": {}, "c": {"type": 99}}});
+        assert_eq!(json_schema(schema), expected);
+    }
 
     #[test]
     fn a_schema_of_geminis_becomes_json_schema() {

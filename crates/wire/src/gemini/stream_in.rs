@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
+use super::code_execution;
 use super::error::read_error_value;
+use super::partial_calls::{CallPiece, PartialCall};
+use super::price_details::web_searches;
 use super::response_part_in::{
     OutputState, ResponsePart, ResponsePartContent, block_reason, read_part, read_usage,
     stop_reason,
@@ -28,10 +31,16 @@ pub(crate) struct GeminiReader {
     ended: bool,
     blocks: BlockEmitter,
     calls: u64,
+    /// How often Google's servers ran code.
+    code_runs: usize,
+    /// The call whose arguments are not complete yet.
+    partial_call: Option<PartialCall>,
     finish_reason: Option<String>,
     finish_message: Option<String>,
     blocked: Option<String>,
     usage: TokenUsage,
+    /// How often the web was searched, according to the fragment with the most searches.
+    searches: u64,
     /// Fields of the fragments that only this dialect has.
     own: ResponseDialectFields,
     token_bytes: usize,
@@ -51,10 +60,13 @@ impl GeminiReader {
             ended: false,
             blocks: BlockEmitter::default(),
             calls: 0,
+            code_runs: 0,
+            partial_call: None,
             finish_reason: None,
             finish_message: None,
             blocked: None,
             usage: TokenUsage::default(),
+            searches: 0,
             own: ResponseDialectFields::default(),
             token_bytes: 0,
         }
@@ -84,7 +96,14 @@ impl GeminiReader {
             self.blocked = Some(reason);
         }
         let candidates = fields.opt_list("candidates")?.unwrap_or_default();
-        if let Some(candidate) = candidates.into_iter().next() {
+        // Only one candidate is ever requested.
+        let is_first = |candidate: &Value| {
+            matches!(
+                candidate.get("index").and_then(Value::as_u64),
+                None | Some(0)
+            )
+        };
+        if let Some(candidate) = candidates.into_iter().find(is_first) {
             self.candidate(candidate, out)?;
         }
         let mut rest = non_empty(fields.rest());
@@ -95,6 +114,9 @@ impl GeminiReader {
 
     /// The stream's bytes have ended; there is no other end marker.
     pub(crate) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        if self.finish_reason.is_some() {
+            self.end_partial_call(out);
+        }
         let stop = match (&self.finish_reason, &self.blocked) {
             (None, None) => Err(ApiError::truncated()),
             (Some(reason), None) => stop_reason(reason, self.output_state()),
@@ -105,6 +127,7 @@ impl GeminiReader {
             Err(error) => return self.fail(error, out),
         };
         self.blocks.close(out);
+        self.usage.set_web_searches(self.searches);
         let refused = stop == StopReason::Refusal;
         let why = self
             .finish_message
@@ -173,6 +196,8 @@ impl GeminiReader {
         if let Some(message) = candidate.opt_string("finishMessage")? {
             self.finish_message = Some(message);
         }
+        let searches = web_searches(candidate.peek("groundingMetadata"));
+        self.searches = self.searches.max(searches);
         candidate.take("index");
         self.keep(non_empty(candidate.rest()));
         Ok(())
@@ -191,6 +216,19 @@ impl GeminiReader {
     }
 
     fn part(&mut self, part: ResponsePart, out: &mut Vec<StreamEvent>) {
+        if self.ended {
+            return;
+        }
+        let part = match part.content {
+            ResponsePartContent::Piece(piece) => return self.piece(piece, part.signature, out),
+            // Other content ends a call, as the end of the stream does. Some streams have an
+            // empty text after each of its pieces.
+            ResponsePartContent::Text(text) if text.is_empty() && part.signature.is_none() => {
+                return;
+            }
+            content => ResponsePart { content, ..part },
+        };
+        self.end_partial_call(out);
         if let ResponsePartContent::Thought(text) = part.content {
             self.blocks.thinking(text, out);
             self.sign(part.signature, out);
@@ -201,15 +239,46 @@ impl GeminiReader {
             ResponsePartContent::Text(text) if text.is_empty() => {}
             ResponsePartContent::Text(text) => self.blocks.text(text, out),
             ResponsePartContent::Call { id, name, args } => {
-                let n = usize::try_from(self.calls).unwrap_or(usize::MAX);
-                let id = id.unwrap_or_else(|| generated_call_id(&self.context.id, n));
-                self.blocks.call(self.calls, id, name, out);
-                self.blocks.arguments(args.to_string(), out);
-                self.blocks.close(out);
-                self.calls += 1;
+                self.call(id, name, &args, out);
             }
-            ResponsePartContent::Whole(block) => self.blocks.whole(block, out),
-            ResponsePartContent::Thought(_) => {}
+            ResponsePartContent::Whole(mut block) => {
+                code_execution::add_id(&mut block.rest, &self.context.id, &mut self.code_runs);
+                self.blocks.whole(block, out);
+            }
+            ResponsePartContent::Thought(_) | ResponsePartContent::Piece(_) => {}
+        }
+    }
+
+    fn call(&mut self, id: Option<String>, name: String, args: &Value, out: &mut Vec<StreamEvent>) {
+        let n = usize::try_from(self.calls).unwrap_or(usize::MAX);
+        let id = id.unwrap_or_else(|| generated_call_id(&self.context.id, n));
+        self.blocks.call(self.calls, id, name, out);
+        self.blocks.arguments(args.to_string(), out);
+        self.blocks.close(out);
+        self.calls += 1;
+    }
+
+    /// A piece of a call: its beginning, some of its arguments, or, without either, its end.
+    fn piece(&mut self, piece: CallPiece, signature: Option<String>, out: &mut Vec<StreamEvent>) {
+        if let Some(call) = piece.begins {
+            self.end_partial_call(out);
+            self.sign(signature, out);
+            self.partial_call = Some(call);
+        }
+        let grown = match &mut self.partial_call {
+            Some(call) => call.grow(piece.places),
+            None if piece.places.is_empty() => Ok(()),
+            None => Err("arguments of no tool call"),
+        };
+        if let Err(why) = grown {
+            self.fail(ApiError::invalid_stream(why), out);
+        }
+    }
+
+    fn end_partial_call(&mut self, out: &mut Vec<StreamEvent>) {
+        if let Some(call) = self.partial_call.take() {
+            let (id, name, args) = call.into_parts();
+            self.call(id, name, &args, out);
         }
     }
 

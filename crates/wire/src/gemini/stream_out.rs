@@ -16,7 +16,7 @@ use crate::drops::Drops;
 use crate::fields::put;
 use crate::json_path::JsonPath;
 use crate::neutral::{
-    Block, Content, Delta, Map, ResponseDialectFields, StopReason, StreamEvent,
+    Block, Content, Delta, Map, ResponseDialectFields, StopReason, StreamEvent, is_audio,
     without_dialect_fields,
 };
 use crate::sse::write_json;
@@ -82,8 +82,10 @@ impl GeminiWriter {
             // The SDKs treat a comment as a fragment that is not JSON.
             StreamEvent::Ping => out.extend_from_slice(b"\n\n"),
             StreamEvent::Error(error) => self.fail(&render_error(error).body, out),
-            // Progress events of another dialect's servers.
+            // Progress events of another dialect's servers, and speech that no client of this
+            // dialect can have requested.
             StreamEvent::Other { name, .. } if name.starts_with("response.") => {}
+            StreamEvent::Other { name, .. } if is_audio(name) => {}
             StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), NO_SUCH_PART),
         }
     }

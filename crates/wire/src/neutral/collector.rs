@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    ANNOTATION_ADDED, ANNOTATIONS, ApiError, Block, Content, Delta, Map, Response, StreamEvent,
-    add_annotations, merge,
+    ANNOTATION_ADDED, ANNOTATIONS, AUDIO, ApiError, Block, CollectedAudio, Content, Delta, Map,
+    Response, StreamEvent, add_annotations, is_audio, merge,
 };
 use crate::Dialect;
 
@@ -15,6 +15,8 @@ pub struct ResponseCollector {
     input: String,
     /// Annotations of the open text that events announced: kept for writers of Responses.
     announced: Vec<Value>,
+    /// Speech, kept for writers of Chat.
+    audio: CollectedAudio,
     ended: bool,
 }
 
@@ -25,6 +27,7 @@ impl ResponseCollector {
             response: Response::new(origin, "", ""),
             input: String::new(),
             announced: Vec::new(),
+            audio: CollectedAudio::default(),
             ended: false,
         }
     }
@@ -64,23 +67,28 @@ impl ResponseCollector {
             }
             StreamEvent::MessageStop => self.ended = true,
             StreamEvent::Error(error) => return Err(error),
-            StreamEvent::Other { name, mut data } => {
-                if name == ANNOTATION_ADDED && self.response.origin == Dialect::Responses {
+            StreamEvent::Other { name, mut data } => match self.response.origin {
+                Dialect::Responses if name == ANNOTATION_ADDED => {
                     self.announced.extend(data.shift_remove("annotation"));
                 }
-            }
+                Dialect::Chat if is_audio(&name) => self.audio.push(data),
+                _ => {}
+            },
             StreamEvent::Ping => {}
         }
         Ok(())
     }
 
     /// The response; an error when the stream had no end.
-    pub fn finish(self) -> Result<Response, ApiError> {
-        if self.ended {
-            Ok(self.response)
-        } else {
-            Err(ApiError::truncated())
+    pub fn finish(mut self) -> Result<Response, ApiError> {
+        if !self.ended {
+            return Err(ApiError::truncated());
         }
+        if let Some(audio) = self.audio.finish() {
+            let message = &mut self.response.message_rest;
+            message.insert(AUDIO.to_owned(), audio.into());
+        }
+        Ok(self.response)
     }
 
     fn grow(&mut self, delta: Delta) {

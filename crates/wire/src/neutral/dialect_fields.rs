@@ -13,7 +13,7 @@ use crate::Dialect;
 pub(crate) const DIALECT_FIELDS: &str = "prowess_own";
 
 /// Fields without meaning outside the dialect, which are dropped without a report.
-pub(crate) const DIALECT_ONLY_FIELDS: [&str; 8] = [
+pub(crate) const DIALECT_ONLY_FIELDS: [&str; 15] = [
     "id",
     "status",
     "summary",
@@ -22,6 +22,14 @@ pub(crate) const DIALECT_ONLY_FIELDS: [&str; 8] = [
     "type",
     "role",
     "total_tokens",
+    // Parts of counts that every dialect has, and how Google billed them.
+    "cacheTokensDetails",
+    "candidatesTokensDetails",
+    "promptTokensDetails",
+    "serviceTier",
+    "toolUsePromptTokenCount",
+    "toolUsePromptTokensDetails",
+    "trafficType",
 ];
 
 /// The fields without those of one dialect alone.
@@ -86,8 +94,8 @@ fn word(dialect: Dialect) -> Option<&'static str> {
 }
 
 /// Merges the dialect-specific fields of another turn's response. Lists of its message, the log
-/// probabilities of its tokens and Anthropic's edits of the context are appended to those of
-/// earlier turns; everything else is replaced.
+/// probabilities of its tokens, the sources of Gemini's text and Anthropic's edits of the context
+/// are appended to those of earlier turns; everything else is replaced.
 pub fn merge_dialect_fields(kept: &mut Map, answer: &Map) {
     let Some(own) = answer.get(DIALECT_FIELDS).and_then(Value::as_object) else {
         return;
@@ -107,7 +115,9 @@ pub fn merge_dialect_fields(kept: &mut Map, answer: &Map) {
                 merge(known, more.clone());
             }
             ("choice", Some(Value::Object(known)), Value::Object(more)) => {
-                add_choice(known, more.clone());
+                let mut more = more.clone();
+                add_sources(known, &mut more);
+                add_choice(known, more);
             }
             (_, Some(Value::Object(known)), Value::Object(more)) => known.extend(more.clone()),
             (_, _, value) => {
@@ -118,16 +128,54 @@ pub fn merge_dialect_fields(kept: &mut Map, answer: &Map) {
     kept.insert(DIALECT_FIELDS.to_owned(), Value::Object(known));
 }
 
+/// Where Gemini names the sources of a text.
+const SOURCE_FIELDS: [&str; 3] = [
+    "groundingMetadata",
+    "citationMetadata",
+    "urlContextMetadata",
+];
+
+/// Takes the sources of a later turn's text, and appends them. Supports name their chunks by
+/// number, which begin behind those of earlier turns.
+fn add_sources(known: &mut Map, more: &mut Map) {
+    for key in SOURCE_FIELDS {
+        if let (Some(Value::Object(known)), Some(Value::Object(sources))) =
+            (known.get_mut(key), more.get_mut(key))
+        {
+            let chunks = known.get("groundingChunks").and_then(Value::as_array);
+            number_chunks_from(chunks.map_or(0, Vec::len), sources);
+            merge(known, std::mem::take(sources));
+            more.shift_remove(key);
+        }
+    }
+}
+
+fn number_chunks_from(first: usize, sources: &mut Map) {
+    let supports = sources.get_mut("groundingSupports");
+    let supports = supports.and_then(Value::as_array_mut).into_iter().flatten();
+    let numbers = supports
+        .filter_map(|support| support.get_mut("groundingChunkIndices")?.as_array_mut())
+        .flatten();
+    for number in numbers {
+        if let (Some(known), Ok(first)) = (number.as_u64(), u64::try_from(first)) {
+            *number = known.saturating_add(first).into();
+        }
+    }
+}
+
 /// Log probabilities of tokens, as OpenAI and as Google name them.
 const TOKEN_FIELDS: [&str; 2] = ["logprobs", "logprobsResult"];
 
-/// Merges a later choice; only the log probabilities of its tokens are appended.
+/// Merges a later choice; only the log probabilities of its tokens are appended. An empty object
+/// replaces nothing: Azure's last chunk has one in place of what its filters found.
 pub(crate) fn add_choice(known: &mut Map, mut more: Map) {
     for key in TOKEN_FIELDS {
         if let Some(tokens) = more.shift_remove(key) {
             merge(known, Map::from_iter([(key.to_owned(), tokens)]));
         }
     }
+    let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
+    more.retain(|key, value| !(is_empty(value) && known.contains_key(key)));
     known.extend(more);
 }
 

@@ -71,7 +71,7 @@ pub enum StreamEvent {
     Error(ApiError),
     /// An event that no codec understands: Anthropic's, or one of Responses about an item
     /// of its servers that is in progress, or with an annotation of the open text (its name
-    /// begins with `response.`).
+    /// begins with `response.`), or a piece of a Chat model's speech (`chat.audio.delta`).
     Other {
         /// Its name.
         name: String,

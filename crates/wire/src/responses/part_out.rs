@@ -14,7 +14,7 @@ use crate::media_content::by_media_type;
 use crate::media_types::{default_file_name, image_type, is_audio_or_video, is_image};
 use crate::model_text::document_text;
 use crate::neutral::{Block, Content, Map, MediaSource, without_dialect_fields};
-use crate::openai::write_breakpoint;
+use crate::openai::{take_detail, write_breakpoint};
 use crate::plain_text::data_url;
 
 /// Why the title of a document is dropped.
@@ -67,8 +67,15 @@ impl ResponsesPartWriter<'_> {
                 return Err(WireError::unsupported_part(Dialect::Responses, path, kind));
             }
         };
+        let is_own = self.own || source_item::is_own(block);
         if let Some(map) = part.as_object_mut() {
-            self.marks(block, map, path);
+            let image = map.get("type") == Some(&"input_image".into());
+            let (detail, rest) = match image && !is_own {
+                true => take_detail(block),
+                false => (None, block.rest.clone()),
+            };
+            put(map, "detail", detail);
+            self.marks_and_rest(block, &rest, map, path);
         }
         out.push(part);
         Ok(())
@@ -76,6 +83,11 @@ impl ResponsesPartWriter<'_> {
 
     /// Cache marks and unknown fields.
     pub(super) fn marks(&mut self, block: &Block, map: &mut Map, path: &JsonPath<'_>) {
+        self.marks_and_rest(block, &block.rest, map, path);
+    }
+
+    /// The same, with these of the block's unknown fields.
+    fn marks_and_rest(&mut self, block: &Block, rest: &Map, map: &mut Map, path: &JsonPath<'_>) {
         match &block.cache_control {
             Some(mark) if self.breakpoints => {
                 put(map, "prompt_cache_breakpoint", Some(write_breakpoint(mark)));
@@ -87,9 +99,9 @@ impl ResponsesPartWriter<'_> {
             None => {}
         }
         if self.own || source_item::is_own(block) {
-            map.extend(without_dialect_fields(&block.rest));
+            map.extend(without_dialect_fields(rest));
         } else {
-            self.drops.rest(path, &block.rest);
+            self.drops.rest(path, rest);
         }
     }
 

@@ -17,7 +17,7 @@ use crate::drops::Drops;
 use crate::json_path::JsonPath;
 use crate::neutral::{
     ANNOTATION_ADDED, ApiError, Block, Content, Delta, Map, ResponseDialectFields, StreamEvent,
-    without_dialect_fields,
+    is_audio, without_dialect_fields,
 };
 use crate::openai::{StreamedText, explanation, failure_code, render_error};
 use crate::sse::write_json;
@@ -113,6 +113,8 @@ impl ResponsesWriter {
             StreamEvent::Other { name, data } if name.starts_with(hosted_queue::EVENT_PREFIX) => {
                 self.progress(name, data, out);
             }
+            // No client of this dialect can have requested speech.
+            StreamEvent::Other { name, .. } if is_audio(name) => {}
             StreamEvent::Other { name, .. } => self.drops.add(name.as_str(), NO_SUCH_ITEM),
         }
     }

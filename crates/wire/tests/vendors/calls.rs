@@ -4,7 +4,7 @@ use prowess_wire::neutral::{Content, ResponseCollector};
 use prowess_wire::{ClientDialect, Dialect};
 use serde_json::{Value, json};
 
-use crate::{read, sse, whole};
+use crate::{dropped, read, sent, sse, whole};
 
 /// The names and arguments of the calls in a stream of these fragments, each with an id of its
 /// own.
@@ -112,5 +112,91 @@ fn arguments_that_are_no_object_are_one_for_messages_clients() {
         let sent = body["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"].clone();
         let sent = sent.as_str().unwrap();
         assert_eq!(sent.replace("{}", ""), arguments);
+    }
+}
+
+#[test]
+fn null_as_arguments_is_none_at_all() {
+    let fragments = [fragment(Some("look"), "null")];
+    assert_eq!(calls(&fragments), [("look".to_owned(), json!({}))]);
+    let call = json!({"id": "call_1", "type": "function",
+        "function": {"name": "look", "arguments": "null"}});
+    let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    let answer = json!({"id": "c1", "model": "m", "choices": [
+        {"index": 0, "message": message, "finish_reason": "tool_calls"}]});
+    let body = whole(Dialect::Chat, &answer, ClientDialect::Messages);
+    assert_eq!(body["content"][0]["input"], json!({}));
+}
+
+#[test]
+fn the_call_of_a_server_before_tool_calls_is_a_call() {
+    let call = json!({"name": "look", "arguments": r#"{"city":"Bern"}"#});
+    let message = json!({"role": "assistant", "content": null, "function_call": call});
+    let answer = json!({"id": "c1", "model": "m", "choices": [
+        {"index": 0, "message": message, "finish_reason": "function_call"}]});
+    let body = whole(Dialect::Chat, &answer, ClientDialect::Messages);
+    assert_eq!(body["content"][0]["name"], "look");
+    assert_eq!(body["content"][0]["input"], json!({"city": "Bern"}));
+    assert_eq!(body["stop_reason"], "tool_use");
+
+    let chunk = |delta: Value, reason: Option<&str>| {
+        json!({"id": "c1", "choices": [
+            {"index": 0, "delta": delta, "finish_reason": reason}]})
+    };
+    let chunks = [
+        chunk(
+            json!({"function_call": {"name": "look", "arguments": ""}}),
+            None,
+        ),
+        chunk(json!({"function_call": {"arguments": r#"{"city":"#}}), None),
+        chunk(json!({"function_call": {"arguments": r#""Bern"}"#}}), None),
+        chunk(json!({}), Some("function_call")),
+    ];
+    let mut collector = ResponseCollector::new(Dialect::Chat);
+    for event in read(Dialect::Chat, &sse(&chunks)) {
+        collector.push(event).unwrap();
+    }
+    let content = collector.finish().unwrap().content;
+    let [block] = content.as_slice() else {
+        panic!("{content:?}");
+    };
+    assert!(
+        matches!(&block.content, Content::ToolUse { name, input, .. }
+            if name == "look" && *input == json!({"city": "Bern"})),
+        "{block:?}"
+    );
+}
+
+#[test]
+fn calls_in_two_messages_are_one_message_for_chat_servers() {
+    let call = |id: &str| json!({"type": "tool_use", "id": id, "name": "look", "input": {}});
+    let result = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": id});
+    let body = json!({"model": "m", "max_tokens": 9, "messages": [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [call("a")]},
+        {"role": "assistant", "content": [call("b")]},
+        {"role": "user", "content": [result("a"), result("b")]}]});
+    let outgoing = sent(ClientDialect::Messages, &body, Dialect::Chat);
+    let messages = outgoing.body["messages"].as_array().unwrap();
+    let roles: Vec<&str> = messages
+        .iter()
+        .filter_map(|message| message["role"].as_str())
+        .collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "tool"]);
+    assert_eq!(messages[1]["tool_calls"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_server_tools_result_without_its_call_is_left_out_and_named() {
+    let body = json!({"model": "m", "max_tokens": 9, "messages": [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [
+            {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
+            {"type": "text", "text": "Done."}]},
+        {"role": "user", "content": "More."}]});
+    for upstream in [Dialect::Chat, Dialect::Gemini, Dialect::Converse] {
+        let outgoing = sent(ClientDialect::Messages, &body, upstream);
+        assert_eq!(dropped(&outgoing), ["messages[1].content[0]"]);
+        assert!(!outgoing.body.to_string().contains("srvtoolu_1"));
     }
 }

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use prowess_wire::{ClientDialect, Dialect};
 use serde_json::{Value, json};
 
-use crate::{chat, dropped, refused, sent};
+use crate::{chat, dropped, refused, sent, sent_to};
 
 const DOCX: &str = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
 
@@ -48,6 +48,12 @@ fn text_files_are_text_for_anthropic() {
         outgoing.body["messages"][0]["content"][0]["source"]["data"],
         "1"
     );
+
+    let part = json!({"inlineData": {"mimeType": "text/csv", "data": STANDARD.encode("1")}});
+    let body = json!({"contents": [{"role": "user", "parts": [part]}]});
+    let outgoing = sent(ClientDialect::Gemini, &body, Dialect::Messages);
+    let source = json!({"type": "text", "media_type": "text/plain", "data": "1"});
+    assert_eq!(outgoing.body["messages"][0]["content"][0]["source"], source);
 }
 
 #[test]
@@ -359,4 +365,36 @@ fn an_image_in_the_place_of_a_file_is_an_image_for_other_apis() {
         "data:image/png;base64,iVBO"
     );
     assert_eq!(dropped(&outgoing), ["input[0].content[0].filename"]);
+}
+
+#[test]
+fn documents_of_mistrals_clients_and_for_mistral_are_addresses() {
+    let data = format!("data:application/pdf;base64,{}", STANDARD.encode("%PDF-1"));
+    let part = json!({"type": "document_url", "document_url": data, "document_name": "a.pdf"});
+    let outgoing = sent(
+        ClientDialect::Chat,
+        &user(std::slice::from_ref(&part)),
+        Dialect::Messages,
+    );
+    let document = &outgoing.body["messages"][0]["content"][0];
+    assert_eq!(document["type"], "document");
+    assert_eq!(document["title"], "a.pdf");
+    assert_eq!(document["source"]["media_type"], "application/pdf");
+
+    let address = json!({"type": "document_url", "document_url": {"url": "https://a.test/a.pdf"}});
+    let outgoing = sent(ClientDialect::Chat, &user(&[address]), Dialect::Messages);
+    let source = &outgoing.body["messages"][0]["content"][0]["source"];
+    assert_eq!(
+        *source,
+        json!({"type": "url", "url": "https://a.test/a.pdf"})
+    );
+
+    let mistral = ("mistral-large-latest", "api.mistral.ai");
+    let outgoing = sent_to(
+        ClientDialect::Chat,
+        &user(&[file("application/pdf", "%PDF-1", "a.pdf")]),
+        Dialect::Chat,
+        mistral,
+    );
+    assert_eq!(outgoing.body["messages"][0]["content"], json!([part]));
 }

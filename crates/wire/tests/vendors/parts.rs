@@ -186,3 +186,47 @@ fn the_text_of_converses_citations_is_the_answer() {
     let fields: Vec<_> = dropped.iter().map(|d| d.field.as_str()).collect();
     assert_eq!(fields, ["content[1].citationsContent"]);
 }
+
+#[test]
+fn googles_answer_after_a_thought_is_no_thought() {
+    let mut answered = answer(&json!("Yes."));
+    answered["choices"][0]["message"]["extra_content"] =
+        json!({"google": {"thought": true, "thought_signature": "c2ln"}});
+    let body = whole(Dialect::Chat, &answered, ClientDialect::Messages);
+    let texts = body["content"].as_array().unwrap().iter();
+    let texts: Vec<&str> = texts.filter_map(|block| block["text"].as_str()).collect();
+    assert_eq!(texts, ["Yes."]);
+}
+
+#[test]
+fn only_the_first_of_several_choices_is_the_answer() {
+    let choice = |index: u64, delta: Value, reason: Option<&str>| {
+        json!({"id": "c1", "choices": [
+            {"index": index, "delta": delta, "finish_reason": reason}]})
+    };
+    let chunks = [
+        choice(0, json!({"content": "On"}), None),
+        choice(1, json!({"content": "Tw"}), None),
+        choice(0, json!({"content": "e."}), Some("stop")),
+        choice(1, json!({"content": "o."}), Some("length")),
+    ];
+    let candidate = |index: u64, text: &str| {
+        let content = json!({"role": "model", "parts": [{"text": text}]});
+        json!({"candidates": [{"index": index, "content": content, "finishReason": "STOP"}]})
+    };
+    let fragments = [candidate(0, "On"), candidate(1, "Two."), candidate(0, "e.")];
+    for (upstream, stream) in [
+        (Dialect::Chat, sse(&chunks)),
+        (Dialect::Gemini, sse(&fragments)),
+    ] {
+        let out = write_events(&read(upstream, &stream), ClientDialect::Messages);
+        let texts = out
+            .iter()
+            .filter_map(|event| event["delta"]["text"].as_str());
+        assert_eq!(texts.collect::<String>(), "One.", "{upstream:?}");
+        let reasons = out
+            .iter()
+            .filter_map(|event| event["delta"]["stop_reason"].as_str());
+        assert_eq!(reasons.collect::<Vec<_>>(), ["end_turn"], "{upstream:?}");
+    }
+}
