@@ -57,6 +57,8 @@ pub(crate) enum BreakerStanding {
 pub(crate) struct BreakerPermit<'a> {
     breaker: &'a CircuitBreaker,
     probe: bool,
+    /// Whether the call is made with the client's own key.
+    is_client_key: bool,
     started: Instant,
 }
 
@@ -161,6 +163,7 @@ impl CircuitBreaker {
         BreakerPermit {
             breaker: self,
             probe,
+            is_client_key: false,
             started: Instant::now(),
         }
     }
@@ -229,6 +232,14 @@ impl CircuitBreaker {
 }
 
 impl BreakerPermit<'_> {
+    /// For a call that may be made with the client's own key. What is wrong with that key or its
+    /// account says nothing about calls with another: no client can have a deployment passed
+    /// over for all others.
+    pub(crate) fn with_client_key(mut self, is_client_key: bool) -> Self {
+        self.is_client_key = is_client_key;
+        self
+    }
+
     /// Records the outcome of the call.
     pub(crate) fn record_outcome<T>(self, outcome: &Result<T, CallError>) {
         let failed = match outcome {
@@ -239,6 +250,14 @@ impl BreakerPermit<'_> {
         match outcome {
             Ok(_) => health.record_latency(self.started.elapsed()),
             Err(error) => health.record_error(error),
+        }
+        if let (true, Err(error)) = (self.is_client_key, outcome)
+            && matches!(
+                classify(error),
+                FailureClass::RateLimited | FailureClass::Auth
+            )
+        {
+            return;
         }
         if let (Some(policy), Err(error)) = (&self.breaker.cooldown, outcome) {
             return self.breaker.record_class(policy, error);

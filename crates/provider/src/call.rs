@@ -5,8 +5,8 @@ use http::HeaderMap;
 use prowess_wire::neutral::{ApiError, Request, Response, StreamEvent, replay};
 use prowess_wire::{Dialect, Dropped, ReadContext, WireError, read_response, write_request};
 
+use crate::client_key::CallCredentials;
 use crate::config::Price;
-use crate::credentials::ClientCredentials;
 use crate::deployments::RouteDecision;
 use crate::error::CallError;
 use crate::events::EventStream;
@@ -62,9 +62,9 @@ impl Target {
     pub(crate) async fn call(
         &self,
         request: &Request,
-        credentials: &ClientCredentials,
+        credentials: CallCredentials<'_>,
     ) -> Result<UpstreamReply, CallError> {
-        let permit = self.slot.acquire().await?;
+        let permit = self.slot.acquire(credentials.owner).await?;
         let mut failures = Vec::new();
         let (mut output, dropped) = match &self.provider.backend {
             ProviderBackend::Http(http) => {
@@ -104,7 +104,7 @@ impl Target {
         CallFailure {
             provider: self.provider.name.clone(),
             model: self.model.clone(),
-            message: error.to_string(),
+            message: error.to_api_error().message,
         }
     }
 
@@ -112,11 +112,12 @@ impl Target {
         &self,
         http: &HttpBackend,
         request: &Request,
-        credentials: &ClientCredentials,
+        credentials: CallCredentials<'_>,
         failures: &mut Vec<CallFailure>,
     ) -> Result<(ModelOutput, Vec<Dropped>), CallError> {
         let dialect = http.upstream.dialect(&self.model, request.origin);
-        let mut outgoing = write_request(dialect, request, &self.write_options(http))?;
+        let options = self.options_for(http, dialect, request);
+        let mut outgoing = write_request(dialect, request, &options)?;
         if let Some(model) = outgoing.body.get_mut("model") {
             *model = self.model.as_str().into();
         }
@@ -137,6 +138,7 @@ impl Target {
             headers: translated_headers(request, dialect, credentials),
             context: outgoing.context.with_id(new_message_id()),
             key: http.key_for(credentials, &self.provider.name).await?,
+            is_client_key: http.uses_client_key(credentials),
         };
         Ok((call.call_with_retries(failures).await?, outgoing.dropped))
     }
@@ -152,6 +154,8 @@ struct UpstreamCall<'a> {
     headers: HeaderMap,
     context: ReadContext,
     key: Option<SecretText>,
+    /// Whether that is the client's own.
+    is_client_key: bool,
 }
 
 impl UpstreamCall<'_> {
@@ -162,6 +166,7 @@ impl UpstreamCall<'_> {
         let mut tries = self.target.retries(self.http);
         loop {
             let breaker_permit = self.target.slot.breaker.acquire()?;
+            let breaker_permit = breaker_permit.with_client_key(self.is_client_key);
             let outcome = self.attempt().await;
             breaker_permit.record_outcome(&outcome);
             match outcome {
@@ -185,7 +190,9 @@ impl UpstreamCall<'_> {
             headers: self.headers.clone(),
             body_origin: BodyOrigin::Gateway,
         };
-        let http_response = self.target.send(self.http, job, self.key.as_ref()).await?;
+        let key = self.key.as_ref();
+        let sent = self.target.send(self.http, job, key, self.is_client_key);
+        let http_response = sent.await?;
         if !http_response.status.is_success() {
             let (error, _) = self
                 .target
@@ -259,7 +266,7 @@ impl UpstreamCall<'_> {
 pub(crate) fn translated_headers(
     request: &Request,
     dialect: Dialect,
-    credentials: &ClientCredentials,
+    credentials: CallCredentials<'_>,
 ) -> HeaderMap {
     let mut headers = headers::default_headers(request.stream);
     let betas = dialect == Dialect::Messages && request.origin == Dialect::Messages;

@@ -8,7 +8,7 @@ use prowess_wire::{Dialect, write_request};
 use serde_json::Value;
 
 use crate::call::translated_headers;
-use crate::credentials::ClientCredentials;
+use crate::client_key::CallCredentials;
 use crate::error::CallError;
 use crate::http::{IdleTimeoutBody, read_all};
 use crate::provider::{HttpBackend, ProviderBackend};
@@ -65,7 +65,7 @@ impl Target {
     pub(crate) async fn count(
         &self,
         request: &Request,
-        credentials: &ClientCredentials,
+        credentials: CallCredentials<'_>,
     ) -> Result<InputTokenCount, CallError> {
         let counted = match &self.provider.backend {
             ProviderBackend::Http(http) => self.count_upstream(http, request, credentials).await?,
@@ -84,12 +84,13 @@ impl Target {
         &self,
         http: &HttpBackend,
         request: &Request,
-        credentials: &ClientCredentials,
+        credentials: CallCredentials<'_>,
     ) -> Result<Option<u64>, CallError> {
         let Some(dialect) = http.upstream.token_counter_dialect(&self.model) else {
             return Ok(None);
         };
-        let mut outgoing = write_request(dialect, request, &self.write_options(http))?;
+        let options = self.options_for(http, dialect, request);
+        let mut outgoing = write_request(dialect, request, &options)?;
         if let Some(model) = outgoing.body.get_mut("model") {
             *model = self.model.as_str().into();
         }
@@ -107,7 +108,8 @@ impl Target {
             headers: translated_headers(request, dialect, credentials),
             body_origin: BodyOrigin::Gateway,
         };
-        let response = self.send(http, job, key.as_ref()).await?;
+        let is_client_key = http.uses_client_key(credentials);
+        let response = self.send(http, job, key.as_ref(), is_client_key).await?;
         let status = response.status.as_u16();
         if !response.status.is_success() {
             let refused = self

@@ -12,8 +12,8 @@ use prowess_wire::embeddings::{
     write_embedding_calls,
 };
 
+use crate::client_key::CallCredentials;
 use crate::config::Price;
-use crate::credentials::ClientCredentials;
 use crate::deployments::RouteDecision;
 use crate::error::CallError;
 use crate::http::{HttpResponse, IdleTimeoutBody, headers, read_all};
@@ -53,9 +53,9 @@ impl Target {
     pub(crate) async fn embed(
         &self,
         request: &EmbeddingRequest,
-        credentials: &ClientCredentials,
+        credentials: CallCredentials<'_>,
     ) -> Result<EmbeddingReply, CallError> {
-        let _permit = self.slot.acquire().await?;
+        let _permit = self.slot.acquire(credentials.owner).await?;
         let (mut response, dropped) = match &self.provider.backend {
             ProviderBackend::Http(http) => self.embed_upstream(http, request, credentials).await?,
             ProviderBackend::Scripted(script) => {
@@ -81,7 +81,7 @@ impl Target {
         &self,
         http: &HttpBackend,
         request: &EmbeddingRequest,
-        credentials: &ClientCredentials,
+        credentials: CallCredentials<'_>,
     ) -> Result<(EmbeddingResponse, Vec<Dropped>), CallError> {
         let Some(dialect) = http.upstream.embedding_dialect(&self.model) else {
             return Err(CallError::Unsupported {
@@ -97,6 +97,7 @@ impl Target {
             dialect,
             headers: request_headers(credentials),
             key: http.key_for(credentials, &self.provider.name).await?,
+            is_client_key: http.uses_client_key(credentials),
         };
         let mut all = EmbeddingResponse {
             vectors: Vec::new(),
@@ -121,6 +122,8 @@ struct EmbeddingUpstream<'a> {
     dialect: EmbeddingDialect,
     headers: HeaderMap,
     key: Option<SecretText>,
+    /// Whether that is the client's own.
+    is_client_key: bool,
 }
 
 impl EmbeddingUpstream<'_> {
@@ -132,6 +135,7 @@ impl EmbeddingUpstream<'_> {
         let mut tries = self.target.retries(self.http);
         loop {
             let breaker_permit = self.target.slot.breaker.acquire()?;
+            let breaker_permit = breaker_permit.with_client_key(self.is_client_key);
             let outcome = self.attempt(body.clone(), call.inputs).await;
             breaker_permit.record_outcome(&outcome);
             match outcome {
@@ -152,7 +156,9 @@ impl EmbeddingUpstream<'_> {
             headers: self.headers.clone(),
             body_origin: BodyOrigin::Gateway,
         };
-        let response = self.target.send(self.http, job, self.key.as_ref()).await?;
+        let key = self.key.as_ref();
+        let sent = self.target.send(self.http, job, key, self.is_client_key);
+        let response = sent.await?;
         if response.status.is_success() {
             return self.read(response, inputs).await;
         }
@@ -190,7 +196,7 @@ impl EmbeddingUpstream<'_> {
 }
 
 /// The client's trace goes on; its other headers are meant for OpenAI's API.
-fn request_headers(credentials: &ClientCredentials) -> HeaderMap {
+fn request_headers(credentials: CallCredentials<'_>) -> HeaderMap {
     let mut all = headers::default_headers(false);
     for name in ["traceparent", "tracestate"] {
         for value in credentials.headers.get_all(name) {

@@ -27,15 +27,18 @@
 //! | [`kinds`], `descriptor` | one file per kind of provider; what such a file says |
 //! | `upstream` | what every kind does for a call: path, headers, credentials, dialect |
 //! | `client_request`, `credentials` | a client's request; its own key and headers |
+//! | `client_key` | which provider may get a client's own key |
 //! | `call`, `pass_through`, `events` | the two ways to call |
 //! | `exchange` | one request to a provider, and its error responses |
 //! | `count`, `embed`, `models` | token counts; embeddings; lists of models |
+//! | `output_limit` | the limit of a response whose request names none |
 //! | `provider_files` | files that a provider's servers create and store |
 //! | `anthropic_skills` | Anthropic's skills API |
 //! | `model_slot`, `limiter`, `breaker`, `retry` | concurrency limits, circuit breaker, retries |
 //! | `health` | what is known of recent calls |
 //! | `cloud_auth` | credentials of AWS, Google and Azure, from `prowess-cloud` |
 //! | `key`, `env`, `small_file` | keys and tokens, and where they are read from |
+//! | `masked_key` | keys that an upstream repeats in part |
 //! | `endpoints` | endpoints besides conversations, and any path of a provider |
 //! | [`known_models`] | facts of models that need no configuration: prices, limits, features |
 //! | `http` | the HTTP client and its bodies |
@@ -48,6 +51,7 @@
 mod anthropic_skills;
 mod breaker;
 mod call;
+mod client_key;
 mod client_request;
 mod cloud_auth;
 pub mod config;
@@ -67,8 +71,10 @@ mod key;
 pub mod kinds;
 pub mod known_models;
 mod limiter;
+mod masked_key;
 mod model_slot;
 mod models;
+mod output_limit;
 mod pass_through;
 mod planned_route;
 mod provider;

@@ -61,6 +61,7 @@ impl Provider {
         http: &HttpBackend,
         credentials: &ClientCredentials,
     ) -> Result<Vec<UpstreamModel>, CallError> {
+        let credentials = credentials.for_named_provider();
         let key = http.key_for(credentials, &self.name).await?;
         let request = http
             .upstream

@@ -5,11 +5,13 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use prowess_wire::neutral::TokenUsage;
 use prowess_wire::raw::{Edit, RawObject};
-use prowess_wire::{ClientDialect, is_error, raw, read_token_counts, token_counts_key};
+use prowess_wire::{
+    ClientDialect, add_price_details, is_error, raw, read_token_counts, token_counts_key,
+};
 
+use crate::client_key::CallCredentials;
 use crate::client_request::ClientRequest;
 use crate::config::Price;
-use crate::credentials::ClientCredentials;
 use crate::deployments::RouteDecision;
 use crate::error::CallError;
 use crate::http::{ByteStream, HttpResponse, IdleTimeoutBody, headers, read_ahead};
@@ -31,6 +33,8 @@ pub struct PassThroughResponse {
     pub model: String,
     /// The price of its tokens, if it is configured or known.
     pub price: Option<Price>,
+    /// Whether it was called with the client's own key.
+    pub client_key: bool,
     /// The status.
     pub status: StatusCode,
     /// The headers, without those about the connection.
@@ -73,7 +77,7 @@ impl Target {
     pub(crate) async fn pass_through(
         &self,
         incoming: ClientRequest<'_>,
-        credentials: &ClientCredentials,
+        credentials: CallCredentials<'_>,
     ) -> Result<PassThroughResponse, ForwardFailure> {
         let ProviderBackend::Http(http) = &self.provider.backend else {
             let unsupported = CallError::Unsupported {
@@ -82,7 +86,7 @@ impl Target {
             };
             return Err(unsupported.into());
         };
-        let permit = self.slot.acquire().await?;
+        let permit = self.slot.acquire(credentials.owner).await?;
         let call = PassThroughCall {
             target: self,
             http,
@@ -133,8 +137,8 @@ fn gemini_body(incoming: &ClientRequest<'_>, model: &str) -> Bytes {
 }
 
 /// The client's headers that are meant for the upstream.
-pub(crate) fn client_headers(credentials: &ClientCredentials, uses_client_key: bool) -> HeaderMap {
-    let mut headers = headers::for_upstream(&credentials.headers, uses_client_key);
+pub(crate) fn client_headers(credentials: CallCredentials<'_>, uses_client_key: bool) -> HeaderMap {
+    let mut headers = headers::for_upstream(credentials.headers, uses_client_key);
     headers
         .entry(header::CONTENT_TYPE)
         .or_insert(HeaderValue::from_static("application/json"));
@@ -147,11 +151,15 @@ struct PassThroughCall<'a> {
     http: &'a HttpBackend,
     incoming: ClientRequest<'a>,
     body: Bytes,
-    credentials: &'a ClientCredentials,
+    credentials: CallCredentials<'a>,
     key: Option<SecretText>,
 }
 
 impl PassThroughCall<'_> {
+    fn uses_client_key(&self) -> bool {
+        self.http.uses_client_key(self.credentials)
+    }
+
     async fn call_with_retries(
         &self,
         permit: Option<CallPermit>,
@@ -160,6 +168,7 @@ impl PassThroughCall<'_> {
         loop {
             let mut refusal = None;
             let breaker_permit = self.target.slot.breaker.acquire()?;
+            let breaker_permit = breaker_permit.with_client_key(self.uses_client_key());
             let outcome = self.attempt(&mut refusal).await;
             breaker_permit.record_outcome(&outcome);
             match outcome {
@@ -190,17 +199,17 @@ impl PassThroughCall<'_> {
             model: &self.target.model,
             stream: self.incoming.stream,
             body: self.body.clone(),
-            headers: client_headers(
-                self.credentials,
-                self.http.uses_client_key(self.credentials),
-            ),
+            headers: client_headers(self.credentials, self.uses_client_key()),
             body_origin: BodyOrigin::Client {
                 json_array: self.incoming.json_array,
             },
         };
         let dialect = job.dialect;
         let key = self.key.as_ref();
-        let response = self.target.send(self.http, job, key).await?;
+        let sent = self
+            .target
+            .send(self.http, job, key, self.uses_client_key());
+        let response = sent.await?;
         if response.status.is_success() {
             return self.start_response(response).await;
         }
@@ -259,12 +268,16 @@ impl PassThroughCall<'_> {
         raw::field(body, "id").ok()?.map(Box::from)
     }
 
-    /// The token counts of a response, which must be JSON.
+    /// What a response used, which must be JSON.
     fn read_usage(&self, body: &[u8]) -> Result<Option<TokenUsage>, CallError> {
         match raw::field(body, token_counts_key(self.incoming.client)) {
             Ok(usage) => {
-                Ok(usage
-                    .and_then(|usage| read_token_counts(self.incoming.client, usage.as_bytes())))
+                let client = self.incoming.client;
+                let mut usage = usage.and_then(|usage| read_token_counts(client, usage.as_bytes()));
+                if let Some(usage) = &mut usage {
+                    add_price_details(client, body, usage);
+                }
+                Ok(usage)
             }
             Err(error) => Err(CallError::MalformedResponse {
                 provider: self.target.provider.name.clone(),
@@ -283,6 +296,7 @@ impl PassThroughCall<'_> {
             provider: self.target.provider.name.clone(),
             model: self.target.model.clone(),
             price: self.target.price().cloned(),
+            client_key: self.uses_client_key(),
             status,
             headers,
             usage: None,

@@ -5,6 +5,7 @@ use prowess_wire::embeddings::EmbeddingRequest;
 use prowess_wire::neutral::Request;
 
 use crate::call::UpstreamReply;
+use crate::client_key::CallCredentials;
 use crate::client_request::ClientRequest;
 use crate::count::InputTokenCount;
 use crate::credentials::ClientCredentials;
@@ -24,11 +25,13 @@ impl Route {
         request: &Request,
         credentials: &ClientCredentials,
     ) -> Result<UpstreamReply, CallError> {
-        let mut walk = self.walk(plan, RequestShape::of_request(plan, request));
+        let shape = RequestShape::of_request(plan, request);
+        let mut walk = self.walk(plan, shape, credentials);
         let mut last = None;
         let mut failures = Vec::new();
         while let Some(target) = walk.next().await {
-            match target.call(request, credentials).await {
+            let own = self.credentials_for(target, credentials);
+            match target.call(request, own).await {
                 Ok(mut reply) => {
                     failures.append(&mut reply.failures);
                     reply.failures = failures;
@@ -52,10 +55,11 @@ impl Route {
         request: &Request,
         credentials: &ClientCredentials,
     ) -> Result<InputTokenCount, CallError> {
-        let mut walk = self.walk(plan, RequestShape::default());
+        let mut walk = self.walk(plan, RequestShape::default(), credentials);
         let mut last = None;
         while let Some(target) = walk.next().await {
-            match target.count(request, credentials).await {
+            let own = self.credentials_for(target, credentials);
+            match target.count(request, own).await {
                 Err(error) if walk.failed(&error) => {
                     last = Some(self.log_fallback(target, error));
                 }
@@ -75,10 +79,11 @@ impl Route {
             tokens: request.estimate_tokens(),
             ..RequestShape::default()
         };
-        let mut walk = self.walk(plan, shape);
+        let mut walk = self.walk(plan, shape, credentials);
         let mut last = None;
         while let Some(target) = walk.next().await {
-            match target.embed(request, credentials).await {
+            let own = self.credentials_for(target, credentials);
+            match target.embed(request, own).await {
                 Ok(mut reply) => {
                     reply.decision = walk.answered();
                     return Ok(reply);
@@ -98,11 +103,13 @@ impl Route {
         incoming: ClientRequest<'_>,
         credentials: &ClientCredentials,
     ) -> Result<ForwardOutcome, CallError> {
-        let mut walk = self.walk(plan, RequestShape::of_client_request(plan, &incoming));
+        let shape = RequestShape::of_client_request(plan, &incoming);
+        let mut walk = self.walk(plan, shape, credentials);
         let passes = incoming.can_pass_through();
         let mut last: Option<ForwardFailure> = None;
         while let Some(target) = walk.next().await {
-            match forward_to(target, incoming, passes, credentials).await {
+            let own = self.credentials_for(target, credentials);
+            match forward_to(target, incoming, passes, own).await {
                 Ok(mut answer) => {
                     answer.set_decision(walk.answered());
                     if let ForwardOutcome::PassedThrough(passed) = &answer
@@ -125,12 +132,19 @@ impl Route {
         }
     }
 
-    pub(crate) fn walk<'r>(&'r self, plan: &'r RoutePlan, shape: RequestShape) -> Walk<'r> {
+    /// A way through the targets that can be called with these credentials.
+    pub(crate) fn walk<'r>(
+        &'r self,
+        plan: &'r RoutePlan,
+        shape: RequestShape,
+        credentials: &ClientCredentials,
+    ) -> Walk<'r> {
         let shape = RequestShape {
             owner: self.owner,
             ..shape
         };
-        Walk::new(&self.name, &self.targets, plan, shape)
+        let is_passed_over = |target: &Target| self.passes_over(target, credentials);
+        Walk::new(&self.name, &self.targets, plan, shape, is_passed_over)
     }
 }
 
@@ -138,7 +152,7 @@ async fn forward_to(
     target: &Target,
     incoming: ClientRequest<'_>,
     passes: bool,
-    credentials: &ClientCredentials,
+    credentials: CallCredentials<'_>,
 ) -> Result<ForwardOutcome, ForwardFailure> {
     if passes && target.supports_pass_through(incoming.client, incoming.task) {
         let passed = target.pass_through(incoming, credentials).await?;

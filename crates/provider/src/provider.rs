@@ -6,8 +6,8 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName};
 
 use crate::breaker::CircuitBreaker;
+use crate::client_key::{CallCredentials, ClientKey};
 use crate::config::{ProviderConfig, ProviderConfigError, RetryPolicy, ScriptedOptions};
-use crate::credentials::ClientCredentials;
 use crate::env::Env;
 use crate::error::CallError;
 use crate::http::HttpClient;
@@ -99,28 +99,43 @@ impl HttpBackend {
     }
 
     /// Whether a client's calls are made with the client's own key.
-    pub(crate) fn uses_client_key(&self, credentials: &ClientCredentials) -> bool {
-        self.allow_client_key && credentials.key.is_some()
+    pub(crate) fn uses_client_key(&self, credentials: CallCredentials<'_>) -> bool {
+        self.allow_client_key && matches!(credentials.key, ClientKey::Meant(_))
     }
 
-    /// The key for a call: the client's if allowed, otherwise the configured one.
+    /// Whether only clients' own keys can be used.
+    pub(crate) fn needs_client_key(&self) -> bool {
+        self.allow_client_key && self.key.is_none() && self.upstream.authenticate().is_none()
+    }
+
+    /// The key for a call: the client's if it is allowed and meant for this provider, otherwise
+    /// the configured one.
     pub(crate) async fn key_for(
         &self,
-        credentials: &ClientCredentials,
+        credentials: CallCredentials<'_>,
         provider: &str,
     ) -> Result<Option<SecretText>, CallError> {
-        if self.uses_client_key(credentials) {
-            return Ok(credentials.key.clone());
+        if let ClientKey::Meant(key) = credentials.key
+            && self.allow_client_key
+        {
+            return Ok(Some(key.clone()));
         }
-        let missing = |error| CallError::Key {
-            provider: provider.to_owned(),
-            error,
+        let missing = |error: KeyError| {
+            tracing::warn!(provider, %error, "a provider has no usable key");
+            CallError::Key {
+                provider: provider.to_owned(),
+                error,
+            }
         };
         if let Some(key) = &self.key {
             return key.get().map(Some).map_err(missing);
         }
         match self.upstream.authenticate() {
             Some(authentication) => authentication.await,
+            // Routes pass over such a target; it is not called without a key either.
+            None if self.allow_client_key && matches!(credentials.key, ClientKey::Withheld) => {
+                Err(missing(KeyError::OnlyClientKeys))
+            }
             None if self.upstream.needs_key() => Err(missing(KeyError::NotConfigured)),
             None => Ok(None),
         }

@@ -4,6 +4,7 @@
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use prowess_wire::{ClientDialect, Dialect, is_error};
 
+use crate::client_key::CallCredentials;
 use crate::credentials::ClientCredentials;
 use crate::error::CallError;
 use crate::http::{ByteStream, IdleTimeoutBody, headers};
@@ -41,6 +42,7 @@ impl Provider {
         let ProviderBackend::Http(http) = &self.backend else {
             return Err(self.no_files_error());
         };
+        let credentials = credentials.for_named_provider();
         let key = http.key_for(credentials, &self.name).await?;
         let headers = match client {
             ClientDialect::Messages => {
@@ -91,7 +93,7 @@ impl Provider {
 }
 
 /// The client's headers. This request has no body.
-fn client_file_headers(credentials: &ClientCredentials, uses_client_key: bool) -> HeaderMap {
+fn client_file_headers(credentials: CallCredentials<'_>, uses_client_key: bool) -> HeaderMap {
     let mut headers = client_headers(credentials, uses_client_key);
     headers.remove(header::CONTENT_TYPE);
     headers

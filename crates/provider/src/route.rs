@@ -3,10 +3,13 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use prowess_wire::embeddings::{EmbeddingRequest, read_embedding_request};
+use prowess_wire::excerpt;
 use prowess_wire::neutral::Request;
 
 use crate::call::UpstreamReply;
+use crate::client_key::CallCredentials;
 use crate::client_request::ClientRequest;
 use crate::count::InputTokenCount;
 use crate::credentials::ClientCredentials;
@@ -26,7 +29,7 @@ pub struct Route {
     pub(crate) targets: Vec<Target>,
     /// How a target is chosen; `None` if they are tried in their order.
     pub(crate) plan: Option<Arc<RoutePlan>>,
-    /// Whose requests it is used for, if that matters to the plan.
+    /// Stands for the tenant whose requests it is used for; 0 if that is not known.
     pub(crate) owner: u64,
 }
 
@@ -97,13 +100,10 @@ impl Route {
     }
 
     /// Says whose requests the route is used for: the deployments that conversations prefer are
-    /// remembered per owner, each within its share. Costs nothing where none are preferred.
+    /// remembered per owner, each within its share, and owners take turns where calls wait for one
+    /// another.
     pub fn set_owner(&mut self, owner: &str) {
-        if let Some(plan) = &self.plan
-            && plan.prefers_deployments
-        {
-            self.owner = hash_owner(owner);
-        }
+        self.owner = hash_owner(owner);
     }
 
     /// The same with its first model only, and with one deployment of it.
@@ -117,74 +117,83 @@ impl Route {
     /// Calls the first model that responds. The model in the request is ignored.
     ///
     /// Dropping the future, or the stream it returns, cancels the upstream's work.
-    pub async fn call(
-        &self,
-        request: &Request,
-        credentials: &ClientCredentials,
-    ) -> Result<UpstreamReply, CallError> {
-        if let Some(plan) = &self.plan {
-            return Box::pin(self.call_planned(plan, request, credentials)).await;
-        }
-        let mut last = None;
-        let mut failures = Vec::new();
-        for target in &self.targets {
-            match target.call(request, credentials).await {
-                Err(error) if error.allows_fallback() => {
-                    failures.push(target.failure(&error));
-                    last = Some(self.log_fallback(target, error));
-                }
-                Err(error) => return Err(error),
-                Ok(mut reply) => {
-                    reply.decision = self.fallback_decision(target, last.as_ref());
-                    failures.append(&mut reply.failures);
-                    reply.failures = failures;
-                    return Ok(reply);
+    pub fn call<'a>(
+        &'a self,
+        request: &'a Request,
+        credentials: &'a ClientCredentials,
+    ) -> BoxFuture<'a, Result<UpstreamReply, CallError>> {
+        Box::pin(async move {
+            if let Some(plan) = &self.plan {
+                return Box::pin(self.call_planned(plan, request, credentials)).await;
+            }
+            let mut last = None;
+            let mut failures = Vec::new();
+            for target in self.callable(credentials) {
+                let own = self.credentials_for(target, credentials);
+                match target.call(request, own).await {
+                    Err(error) if error.allows_fallback() => {
+                        failures.push(target.failure(&error));
+                        last = Some(self.log_fallback(target, error));
+                    }
+                    Err(error) => return Err(error),
+                    Ok(mut reply) => {
+                        reply.decision = self.fallback_decision(target, credentials, last.as_ref());
+                        failures.append(&mut reply.failures);
+                        reply.failures = failures;
+                        return Ok(reply);
+                    }
                 }
             }
-        }
-        Err(last.unwrap_or_else(|| self.no_targets_error()))
+            Err(last.unwrap_or_else(|| self.no_targets_error()))
+        })
     }
 
     /// Counts the tokens of a request, with the first model that can.
-    pub async fn count(
-        &self,
-        request: &Request,
-        credentials: &ClientCredentials,
-    ) -> Result<InputTokenCount, CallError> {
-        if let Some(plan) = &self.plan {
-            return Box::pin(self.count_planned(plan, request, credentials)).await;
-        }
-        let mut last = None;
-        for target in &self.targets {
-            match target.count(request, credentials).await {
-                Err(error) if error.allows_fallback() => {
-                    last = Some(self.log_fallback(target, error));
-                }
-                outcome => return outcome,
+    pub fn count<'a>(
+        &'a self,
+        request: &'a Request,
+        credentials: &'a ClientCredentials,
+    ) -> BoxFuture<'a, Result<InputTokenCount, CallError>> {
+        Box::pin(async move {
+            if let Some(plan) = &self.plan {
+                return Box::pin(self.count_planned(plan, request, credentials)).await;
             }
-        }
-        Err(last.unwrap_or_else(|| self.no_targets_error()))
+            let mut last = None;
+            for target in self.callable(credentials) {
+                let own = self.credentials_for(target, credentials);
+                match target.count(request, own).await {
+                    Err(error) if error.allows_fallback() => {
+                        last = Some(self.log_fallback(target, error));
+                    }
+                    outcome => return outcome,
+                }
+            }
+            Err(last.unwrap_or_else(|| self.no_targets_error()))
+        })
     }
 
     /// The vectors of some texts, from the first model that responds.
-    pub async fn embed(
-        &self,
-        request: &EmbeddingRequest,
-        credentials: &ClientCredentials,
-    ) -> Result<EmbeddingReply, CallError> {
-        if let Some(plan) = &self.plan {
-            return Box::pin(self.embed_planned(plan, request, credentials)).await;
-        }
-        let mut last = None;
-        for target in &self.targets {
-            match target.embed(request, credentials).await {
-                Err(error) if error.allows_fallback() => {
-                    last = Some(self.log_fallback(target, error));
-                }
-                outcome => return outcome,
+    pub fn embed<'a>(
+        &'a self,
+        request: &'a EmbeddingRequest,
+        credentials: &'a ClientCredentials,
+    ) -> BoxFuture<'a, Result<EmbeddingReply, CallError>> {
+        Box::pin(async move {
+            if let Some(plan) = &self.plan {
+                return Box::pin(self.embed_planned(plan, request, credentials)).await;
             }
-        }
-        Err(last.unwrap_or_else(|| self.no_targets_error()))
+            let mut last = None;
+            for target in self.callable(credentials) {
+                let own = self.credentials_for(target, credentials);
+                match target.embed(request, own).await {
+                    Err(error) if error.allows_fallback() => {
+                        last = Some(self.log_fallback(target, error));
+                    }
+                    outcome => return outcome,
+                }
+            }
+            Err(last.unwrap_or_else(|| self.no_targets_error()))
+        })
     }
 
     /// Forwards a client's request to the first model that responds: byte for byte, except
@@ -194,59 +203,70 @@ impl Route {
     ///
     /// All client headers are passed on except its credentials, those about its connection,
     /// those of its browser and of proxies on the way (`origin`, `x-forwarded-for`), and, unless
-    /// it sends its own key, those that select an account (`openai-organization`,
-    /// `openai-project`, `anthropic-workspace-id`).
+    /// it sends its own key for the upstream, those that select an account (`openai-organization`,
+    /// `openai-project`, `anthropic-workspace-id`) or are keys by their names (`…-api-key`).
     ///
     /// An upstream's error response is passed on like any other, unless there is another
     /// model to try.
-    pub async fn forward(
-        &self,
-        incoming: ClientRequest<'_>,
-        credentials: &ClientCredentials,
-    ) -> Result<ForwardOutcome, CallError> {
-        if let Some(plan) = &self.plan {
-            return Box::pin(self.forward_planned(plan, incoming, credentials)).await;
-        }
-        let mut last: Option<ForwardFailure> = None;
-        let passes = incoming.can_pass_through();
-        for target in &self.targets {
-            let outcome = if target.supports_pass_through(incoming.client, incoming.task) && passes
-            {
-                let passed = target.pass_through(incoming, credentials).await;
-                passed.map(Box::new).map(ForwardOutcome::PassedThrough)
-            } else {
-                // Boxed, as a pass-through call needs no space for a translation.
-                let called = Box::pin(target.call_translated(incoming, credentials)).await;
-                called.map_err(ForwardFailure::from)
-            };
-            match outcome {
-                Ok(mut answer) => {
-                    if let Some(failed) = &last {
-                        answer.set_decision(self.fallback_decision(target, Some(&failed.error)));
-                    }
-                    return Ok(answer);
-                }
-                Err(refused) if refused.error.allows_fallback() => {
-                    let error = self.log_fallback(target, refused.error);
-                    last = Some(ForwardFailure { error, ..refused });
-                }
-                Err(refused) => return refused.into_response().map(ForwardOutcome::PassedThrough),
+    pub fn forward<'a>(
+        &'a self,
+        incoming: ClientRequest<'a>,
+        credentials: &'a ClientCredentials,
+    ) -> BoxFuture<'a, Result<ForwardOutcome, CallError>> {
+        Box::pin(async move {
+            if let Some(plan) = &self.plan {
+                return Box::pin(self.forward_planned(plan, incoming, credentials)).await;
             }
-        }
-        match last {
-            Some(refused) => refused.into_response().map(ForwardOutcome::PassedThrough),
-            None => Err(self.no_targets_error()),
-        }
+            let mut last: Option<ForwardFailure> = None;
+            let passes = incoming.can_pass_through();
+            for target in self.callable(credentials) {
+                let own = self.credentials_for(target, credentials);
+                let outcome =
+                    if target.supports_pass_through(incoming.client, incoming.task) && passes {
+                        let passed = target.pass_through(incoming, own).await;
+                        passed.map(Box::new).map(ForwardOutcome::PassedThrough)
+                    } else {
+                        // Boxed, as a pass-through call needs no space for a translation.
+                        let called = Box::pin(target.call_translated(incoming, own)).await;
+                        called.map_err(ForwardFailure::from)
+                    };
+                match outcome {
+                    Ok(mut answer) => {
+                        if let Some(failed) = &last {
+                            let failed = Some(&failed.error);
+                            answer.set_decision(self.fallback_decision(
+                                target,
+                                credentials,
+                                failed,
+                            ));
+                        }
+                        return Ok(answer);
+                    }
+                    Err(refused) if refused.error.allows_fallback() => {
+                        let error = self.log_fallback(target, refused.error);
+                        last = Some(ForwardFailure { error, ..refused });
+                    }
+                    Err(refused) => {
+                        return refused.into_response().map(ForwardOutcome::PassedThrough);
+                    }
+                }
+            }
+            match last {
+                Some(refused) => refused.into_response().map(ForwardOutcome::PassedThrough),
+                None => Err(self.no_targets_error()),
+            }
+        })
     }
 
     /// Why a fallback answered; `None` if nothing failed before it.
     pub(crate) fn fallback_decision(
         &self,
         target: &Target,
+        credentials: &ClientCredentials,
         failed: Option<&CallError>,
     ) -> Option<Box<RouteDecision>> {
         let code = FailureCode::from_error(failed?);
-        let mut targets = self.targets.iter();
+        let mut targets = self.callable(credentials);
         let place = targets.position(|other| std::ptr::eq(other, target))?;
         Some(Box::new(RouteDecision {
             route: self.name.clone(),
@@ -254,6 +274,7 @@ impl Route {
             model: target.model().to_owned(),
             attempt: u32::try_from(place + 1).unwrap_or(u32::MAX),
             reason: RouteReason::Fallback(code),
+            without_key: self.count_passed_over(credentials),
         }))
     }
 
@@ -263,7 +284,9 @@ impl Route {
                 route = self.name,
                 provider = target.provider(),
                 model = target.model,
-                %error,
+                code = error.code(),
+                // An upstream's text may be long, and quote the request.
+                error = %excerpt(&error.to_string()),
                 "a model of the route failed"
             );
         }
@@ -282,7 +305,7 @@ impl Target {
     pub(crate) async fn call_translated(
         &self,
         incoming: ClientRequest<'_>,
-        credentials: &ClientCredentials,
+        credentials: CallCredentials<'_>,
     ) -> Result<ForwardOutcome, CallError> {
         if incoming.task == ModelTask::Embed {
             let request = Box::new(read_embedding_request(incoming.body)?);

@@ -84,12 +84,13 @@ impl Target {
         self.slot.write_overrides.apply(known)
     }
 
-    /// Sends a request once.
+    /// Sends a request once, with this key, which may be the client's own.
     pub(crate) async fn send(
         &self,
         http: &HttpBackend,
         job: UpstreamJob<'_>,
         key: Option<&SecretText>,
+        is_client_key: bool,
     ) -> Result<HttpResponse, CallError> {
         let request = self
             .provider
@@ -98,7 +99,7 @@ impl Target {
         let deployment = deployment.map(|deployment| (deployment, Instant::now()));
         let sent = http.client.send(request).await;
         if let (Some((deployment, started)), Ok(response)) = (deployment, &sent) {
-            deployment.observe(started.elapsed(), &response.headers);
+            deployment.observe(started.elapsed(), &response.headers, is_client_key);
         }
         sent
     }

@@ -10,7 +10,7 @@ use prowess_provider::config::{
     BreakerPolicy, ConcurrencyLimit, GeminiOptions, ModelConfig, ProviderConfig, ProviderKind,
     ProvidersConfig,
 };
-use prowess_provider::{Env, Providers};
+use prowess_provider::{ClientCredentials, Env, ProviderPathRequest, Providers};
 use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use prowess_wire::neutral::{ErrorKind, StreamEvent};
 
@@ -425,4 +425,29 @@ async fn the_events_of_a_stream_come_in_their_order_however_they_are_cut() {
         let events = rest(stream(call(&route, &hello(true)).await.unwrap())).await;
         assert_eq!(words(&events), "start block delta stop last end", "{size}");
     }
+}
+
+#[tokio::test]
+async fn errors_of_other_paths_open_no_circuit_breaker_of_the_models() {
+    let upstream = MockUpstream::start().await;
+    upstream.respond_with(|request| match request.path.ends_with("/broken") {
+        true => MockResponse::json(500, r#"{"error":{"message":"broken"}}"#),
+        false => MockResponse::json(200, CHAT_RESPONSE),
+    });
+    let providers = providers([openai(upstream.url())]);
+    let credentials = ClientCredentials::default();
+    for _ in 0..12 {
+        let request = ProviderPathRequest {
+            method: http::Method::GET,
+            path: "/broken".to_owned(),
+            query: None,
+            body: None,
+        };
+        let answer = providers.forward_path("oai", request, &credentials).await;
+        let answer = answer.unwrap();
+        assert_eq!(answer.status, 500);
+        drain(answer.body).await;
+    }
+    let route = providers.route("oai/m1").unwrap();
+    whole(call(&route, &hello(false)).await.unwrap());
 }

@@ -59,7 +59,7 @@
 //! | `conversations`, `conversation_items`, `conversation_inserts`, `chats` | stored conversations and chat completions |
 //! | `quota`, `growth`, `disk_space`, `upload_check` | storage limits of tenants and of the disk |
 //! | `readiness`, `schema_level`, `lost_database`, `outage` | whether the store is writable, up to date, was lost, or is unreachable |
-//! | `past_days` | sums of usage of days that are over, in memory |
+//! | `past_hours` | sums of usage of hours that are over, in memory |
 //! | `gc` | collecting unreferenced content and expired records |
 //! | `page`, `id`, `time`, `error` | pagination, ids, timestamps, errors |
 //!
@@ -98,7 +98,7 @@ mod keys;
 mod lost_database;
 mod outage;
 mod page;
-mod past_days;
+mod past_hours;
 mod provider_files;
 mod quota;
 mod readiness;
@@ -155,6 +155,7 @@ pub use keys::{KeyChange, KeyGranter, KeyRecord, KeyScope, NewKey, SecretKey};
 pub use page::{
     MAX_PAGE_ITEMS, MAX_PAGE_OFFSET, PageCursor, PagePosition, PageRequest, RecordPage, SortOrder,
 };
+pub use provider_files::FileAccount;
 pub use prowess_ranking::{Field, Int8Vector, MAX_QUERY_CHARS, MatchedWord, OverlapRanks};
 pub use quota::{StorageLimits, StorageUsage};
 pub use readiness::ReadinessFailure;

@@ -12,12 +12,21 @@ use crate::time::Timestamp;
 /// Files in one statement.
 const BATCH_FILES: usize = 200;
 
+/// Which provider stores a file, and in whose account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileAccount {
+    /// The provider.
+    pub provider: String,
+    /// Whether it was created with a client's own key, and is in the account of that key.
+    pub client_key: bool,
+}
+
 impl Store {
-    /// Records files of a provider that a response to the tenant named.
+    /// Records files that a response to the tenant named, and the account that has them.
     pub async fn record_provider_files(
         &self,
         tenant: &TenantId,
-        provider: &str,
+        account: &FileAccount,
         ids: &[&str],
     ) -> Result<()> {
         let now = Timestamp::now();
@@ -30,29 +39,40 @@ impl Store {
                 vec![
                     tenant.as_str().into(),
                     (*id).into(),
-                    provider.into(),
+                    (&account.provider).into(),
+                    account.client_key.into(),
                     now.into(),
                 ]
             };
-            let sql =
-                Sql::new("INSERT INTO foreign_files (tenant, id, provider, created_at) VALUES ")
-                    .push_rows(batch.iter().map(row))
-                    .push(
-                        " ON CONFLICT (tenant, id) DO UPDATE
-                      SET provider = excluded.provider, created_at = excluded.created_at",
-                    );
+            let sql = Sql::new(
+                "INSERT INTO foreign_files (tenant, id, provider, client_key, created_at) VALUES ",
+            );
+            let sql = sql.push_rows(batch.iter().map(row)).push(
+                " ON CONFLICT (tenant, id) DO UPDATE
+                  SET provider = excluded.provider, client_key = excluded.client_key,
+                      created_at = excluded.created_at",
+            );
             tenant.map_unknown_tenant(self.db().execute(sql).await)?;
         }
         Ok(())
     }
 
-    /// The provider that stores a file of the tenant, if known.
-    pub async fn find_file_provider(&self, tenant: &TenantId, id: &str) -> Result<Option<String>> {
-        let sql = Sql::new("SELECT provider FROM foreign_files WHERE tenant = ")
+    /// The account that has a file of the tenant, if known.
+    pub async fn find_file_account(
+        &self,
+        tenant: &TenantId,
+        id: &str,
+    ) -> Result<Option<FileAccount>> {
+        let sql = Sql::new("SELECT provider, client_key FROM foreign_files WHERE tenant = ")
             .push_bind("", tenant.as_str())
             .push_bind(" AND id = ", id);
-        let row = self.db().fetch_optional(sql).await?;
-        row.map(|row| row.text("provider")).transpose()
+        let Some(row) = self.db().fetch_optional(sql).await? else {
+            return Ok(None);
+        };
+        Ok(Some(FileAccount {
+            provider: row.text("provider")?,
+            client_key: row.flag("client_key")?,
+        }))
     }
 
     /// Removes the record of a file that its provider no longer has.
@@ -83,7 +103,11 @@ mod tests {
             .unwrap();
         let tenant = TenantId::default_tenant();
         let ids = ["file_old", "file_new"];
-        let recorded = store.record_provider_files(&tenant, "anthropic", &ids);
+        let account = FileAccount {
+            provider: "anthropic".to_owned(),
+            client_key: false,
+        };
+        let recorded = store.record_provider_files(&tenant, &account, &ids);
         recorded.await.unwrap();
         let days = |days: u64| Timestamp::now().before(Duration::from_secs(days * 24 * 3600));
         for (id, at) in [("file_old", days(91)), ("file_new", days(89))] {
@@ -91,8 +115,8 @@ mod tests {
             store.db().execute(sql.bind(at).bind(id)).await.unwrap();
         }
         store.collect_garbage(Duration::ZERO).await.unwrap();
-        let found = async |id| store.find_file_provider(&tenant, id).await.unwrap();
+        let found = async |id| store.find_file_account(&tenant, id).await.unwrap();
         assert_eq!(found("file_old").await, None);
-        assert_eq!(found("file_new").await.as_deref(), Some("anthropic"));
+        assert_eq!(found("file_new").await, Some(account));
     }
 }

@@ -1,8 +1,8 @@
 //! Files that a provider's own servers create and store: whose they are, and how a
 //! response lists them.
 
-use prowess_provider::{Route, Target};
-use prowess_store::{Store, TenantId};
+use prowess_provider::{ClientCredentials, Route, Target};
+use prowess_store::{FileAccount, Store, TenantId};
 use prowess_wire::neutral::Content;
 use prowess_wire::output_files;
 use serde_json::{Value, json};
@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 pub(crate) struct ProviderFileTracker<'a> {
     pub(crate) store: &'a Store,
     pub(crate) tenant: &'a TenantId,
-    /// The provider of the turn, if its servers store files.
-    pub(crate) provider: Option<&'a str>,
+    /// The account of the turn, if its provider's servers store files.
+    pub(crate) account: Option<FileAccount>,
 }
 
 impl ProviderFileTracker<'_> {
@@ -20,23 +20,28 @@ impl ProviderFileTracker<'_> {
     /// can request them. A failure does not stop the response.
     pub(crate) async fn track(&self, content: &Content) {
         let ids = file_ids(content);
-        let Some(provider) = self.provider.filter(|_| !ids.is_empty()) else {
+        let Some(account) = self.account.as_ref().filter(|_| !ids.is_empty()) else {
             return;
         };
-        let tracked = self
-            .store
-            .record_provider_files(self.tenant, provider, &ids);
+        let tracked = self.store.record_provider_files(self.tenant, account, &ids);
         if let Err(error) = tracked.await {
             tracing::warn!(%error, files = ids.len(), "cannot record the tenant of a provider's files");
         }
     }
 }
 
-/// The provider of a turn, if its servers create and store files.
-pub(crate) fn file_host<'a>(route: &Route, provider: &'a str) -> Option<&'a str> {
+/// The account of a turn, if its provider's servers create and store files.
+pub(crate) fn file_account(
+    route: &Route,
+    credentials: &ClientCredentials,
+    provider: &str,
+) -> Option<FileAccount> {
     let mut targets = route.targets().iter();
     let stores = |target: &Target| target.provider() == provider && target.has_file_storage();
-    targets.any(stores).then_some(provider)
+    targets.any(stores).then(|| FileAccount {
+        provider: provider.to_owned(),
+        client_key: route.uses_client_key(provider, credentials),
+    })
 }
 
 /// The files that a result of a provider's own servers names. Only id and provider are

@@ -22,6 +22,9 @@ pub struct RouteDecision {
     pub attempt: u32,
     /// Why this one.
     pub reason: RouteReason,
+    /// How many models were passed over, because the client's own key is meant for another
+    /// provider and they have none.
+    pub without_key: u32,
 }
 
 /// Why a model answered.
@@ -97,6 +100,9 @@ impl RouteDecision {
         push_encoded(&mut value, &self.model);
         // Writing to a string does not fail.
         let _ = write!(value, "; attempt={}; reason={}", self.attempt, self.reason);
+        if self.without_key > 0 {
+            let _ = write!(value, "; without-key={}", self.without_key);
+        }
         value
     }
 }
@@ -123,6 +129,7 @@ mod tests {
             model: "org/gpt-5:beta".to_owned(),
             attempt: 2,
             reason: RouteReason::Retry(FailureCode::Status(429)),
+            without_key: 0,
         };
         assert_eq!(
             decision.header_value(),

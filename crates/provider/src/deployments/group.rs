@@ -80,13 +80,19 @@ impl DeploymentGroup {
         }
     }
 
-    /// When a deployment can take a request, if none can now.
-    pub(crate) fn unavailable(&self, tokens: u64) -> Unavailable {
+    /// When a deployment can take a request, if none can now. `passed_over` says which ones never
+    /// can.
+    pub(crate) fn unavailable(
+        &self,
+        tokens: u64,
+        passed_over: impl Fn(usize) -> bool,
+    ) -> Unavailable {
         let mut found = Unavailable {
             retry_in: Duration::MAX,
             rate_limited: true,
         };
-        for slot in &self.members {
+        let members = self.members.iter().enumerate();
+        for (_, slot) in members.filter(|(member, _)| !passed_over(*member)) {
             // One that can take it by now can be asked at once.
             let member = unavailable(slot, tokens).unwrap_or(Unavailable {
                 retry_in: Duration::ZERO,

@@ -81,9 +81,12 @@ impl DeploymentState {
     }
 
     /// Learns from the beginning of a response: how long it took, and what remains of the
-    /// account's limits.
-    pub(crate) fn observe(&self, latency: Duration, headers: &HeaderMap) {
+    /// account's limits, unless that is the account of a client.
+    pub(crate) fn observe(&self, latency: Duration, headers: &HeaderMap, is_client_key: bool) {
         self.record_latency(latency);
+        if is_client_key {
+            return;
+        }
         if let Some(pause) = exhausted_for(headers, SystemTime::now()) {
             self.pause(pause.min(MAX_REQUESTED_PAUSE));
         }

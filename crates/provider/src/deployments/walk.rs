@@ -36,6 +36,8 @@ pub(crate) struct Walk<'r> {
     position: usize,
     /// The targets that failed, by place.
     tried: u64,
+    /// The targets that cannot be called with the client's key, nor have one of their own.
+    passed_over: u64,
     /// Calls of this route, and those of the current model.
     attempts: u32,
     model_attempts: u32,
@@ -59,7 +61,12 @@ impl<'r> Walk<'r> {
         targets: &'r [Target],
         plan: &'r RoutePlan,
         shape: RequestShape,
+        is_passed_over: impl Fn(&Target) -> bool,
     ) -> Self {
+        let places = targets.iter().enumerate();
+        let passed_over = places
+            .filter(|(_, target)| is_passed_over(target))
+            .fold(0, |all, (place, _)| all | bit(place));
         Walk {
             route,
             targets,
@@ -68,6 +75,7 @@ impl<'r> Walk<'r> {
             stage: Stage::Primary,
             position: 0,
             tried: 0,
+            passed_over,
             attempts: 0,
             model_attempts: 0,
             current: None,
@@ -94,8 +102,11 @@ impl<'r> Walk<'r> {
                 return Some(target);
             }
             // Other models are better than to wait for this one.
-            let alone = self.position + 1 == self.models().len()
-                && (self.stage != Stage::Primary || self.plan.errors.is_empty());
+            let others: &[PlannedModel] = match self.stage {
+                Stage::Primary => &self.plan.errors,
+                _ => self.models().get(self.position + 1..).unwrap_or_default(),
+            };
+            let alone = !others.iter().any(|other| self.can_be_called(other));
             match self.pause.take() {
                 Some(pause) if alone && model.has_choice() => {
                     tokio::time::sleep(pause).await;
@@ -107,6 +118,11 @@ impl<'r> Walk<'r> {
                 }
             }
         }
+    }
+
+    /// Whether a model has a target that is not passed over.
+    fn can_be_called(&self, model: &PlannedModel) -> bool {
+        mask(model) & !self.passed_over != 0
     }
 
     fn models(&self) -> &'r [PlannedModel] {
@@ -140,7 +156,7 @@ impl<'r> Walk<'r> {
     }
 
     fn pick(&self, model: &PlannedModel) -> Option<Current> {
-        let is_tried = |place: usize| self.tried & bit(place) != 0;
+        let is_tried = |place: usize| (self.tried | self.passed_over) & bit(place) != 0;
         let Some(group) = &model.group else {
             return (!is_tried(model.first)).then_some(Current {
                 place: model.first,
@@ -184,7 +200,8 @@ impl<'r> Walk<'r> {
 
     fn has_untried_sibling(&self) -> bool {
         let model = self.models().get(self.position);
-        model.is_some_and(|model| mask(model) & !self.tried != 0)
+        let tried = self.tried | self.passed_over;
+        model.is_some_and(|model| mask(model) & !tried != 0)
     }
 
     /// Notes that the last target stores a response, which later requests may name.
@@ -220,6 +237,7 @@ impl<'r> Walk<'r> {
             model: target.model().to_owned(),
             attempt: self.attempts,
             reason,
+            without_key: self.passed_over.count_ones(),
         }))
     }
 
@@ -232,7 +250,8 @@ impl<'r> Walk<'r> {
                 what: "respond: the route has no models",
             };
         };
-        let unavailable = group.unavailable(self.shape.tokens);
+        let is_passed_over = |member: usize| self.passed_over & bit(model.first + member) != 0;
+        let unavailable = group.unavailable(self.shape.tokens, is_passed_over);
         CallError::NoDeployment {
             model: self.route.to_owned(),
             deployments: group.members.len(),

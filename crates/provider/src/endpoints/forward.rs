@@ -1,10 +1,12 @@
 //! A request to an endpoint, sent to the targets of its route.
 
+use futures_util::future::BoxFuture;
 use prowess_wire::{ClientDialect, Dialect, is_error};
 
 use super::address::endpoint_request;
 use super::request::EndpointRequest;
 use super::response::{EndpointFailure, EndpointResponse, read_headers};
+use crate::client_key::CallCredentials;
 use crate::credentials::ClientCredentials;
 use crate::deployments::plan::RoutePlan;
 use crate::deployments::shape::RequestShape;
@@ -23,34 +25,37 @@ impl Route {
     /// # Errors
     /// When no model has such an endpoint, or none could be called. A request whose body is
     /// still arriving is sent once.
-    pub async fn forward_endpoint(
-        &self,
+    pub fn forward_endpoint<'a>(
+        &'a self,
         mut request: EndpointRequest,
-        credentials: &ClientCredentials,
-    ) -> Result<EndpointResponse, CallError> {
-        if let Some(plan) = &self.plan {
-            return self
-                .forward_endpoint_planned(plan, request, credentials)
-                .await;
-        }
-        let mut last: Option<EndpointFailure> = None;
-        for target in self.targets() {
-            match target.forward_endpoint(&mut request, credentials).await {
-                Ok(mut response) => {
-                    let before = last.as_ref().map(|failure| &failure.error);
-                    response.decision = self.fallback_decision(target, before);
-                    return Ok(response);
-                }
-                Err(failure) if failure.error.allows_fallback() && request.can_be_sent() => {
-                    last = Some(failure);
-                }
-                Err(failure) => return failure.into_response(),
+        credentials: &'a ClientCredentials,
+    ) -> BoxFuture<'a, Result<EndpointResponse, CallError>> {
+        Box::pin(async move {
+            if let Some(plan) = &self.plan {
+                return self
+                    .forward_endpoint_planned(plan, request, credentials)
+                    .await;
             }
-        }
-        match last {
-            Some(failure) => failure.into_response(),
-            None => Err(self.no_targets_error()),
-        }
+            let mut last: Option<EndpointFailure> = None;
+            for target in self.callable(credentials) {
+                let own = self.credentials_for(target, credentials);
+                match target.forward_endpoint(&mut request, own).await {
+                    Ok(mut response) => {
+                        let before = last.as_ref().map(|failure| &failure.error);
+                        response.decision = self.fallback_decision(target, credentials, before);
+                        return Ok(response);
+                    }
+                    Err(failure) if failure.error.allows_fallback() && request.can_be_sent() => {
+                        last = Some(failure);
+                    }
+                    Err(failure) => return failure.into_response(),
+                }
+            }
+            match last {
+                Some(failure) => failure.into_response(),
+                None => Err(self.no_targets_error()),
+            }
+        })
     }
 
     /// The same for a route with several deployments.
@@ -60,10 +65,11 @@ impl Route {
         mut request: EndpointRequest,
         credentials: &ClientCredentials,
     ) -> Result<EndpointResponse, CallError> {
-        let mut walk = self.walk(plan, RequestShape::default());
+        let mut walk = self.walk(plan, RequestShape::default(), credentials);
         let mut last = None;
         while let Some(target) = walk.next().await {
-            match target.forward_endpoint(&mut request, credentials).await {
+            let own = self.credentials_for(target, credentials);
+            match target.forward_endpoint(&mut request, own).await {
                 Ok(mut response) => {
                     response.decision = walk.answered();
                     return Ok(response);
@@ -86,17 +92,18 @@ impl Target {
     async fn forward_endpoint(
         &self,
         request: &mut EndpointRequest,
-        credentials: &ClientCredentials,
+        credentials: CallCredentials<'_>,
     ) -> Result<EndpointResponse, EndpointFailure> {
         let ProviderBackend::Http(http) = &self.provider.backend else {
             return Err(self.no_endpoint_error().into());
         };
-        let permit = self.slot.acquire().await?;
+        let permit = self.slot.acquire(credentials.owner).await?;
         let key = http.key_for(credentials, &self.provider.name).await?;
         let mut tries = self.retries(http);
         loop {
             let mut refusal = None;
             let breaker_permit = self.slot.breaker.acquire()?;
+            let breaker_permit = breaker_permit.with_client_key(http.uses_client_key(credentials));
             let sent = self.attempt(http, request, credentials, key.as_ref(), &mut refusal);
             let outcome = sent.await;
             breaker_permit.record_outcome(&outcome);
@@ -122,7 +129,7 @@ impl Target {
         &self,
         http: &HttpBackend,
         request: &mut EndpointRequest,
-        credentials: &ClientCredentials,
+        credentials: CallCredentials<'_>,
         key: Option<&SecretText>,
         refusal: &mut Option<Box<EndpointResponse>>,
     ) -> Result<EndpointResponse, CallError> {

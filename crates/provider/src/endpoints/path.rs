@@ -7,6 +7,7 @@ use prowess_wire::Dialect;
 use super::address::{path_url, without_parameter};
 use super::request::ProviderPathRequest;
 use super::response::{EndpointResponse, read_headers};
+use crate::client_key::CallCredentials;
 use crate::credentials::ClientCredentials;
 use crate::error::CallError;
 use crate::http::{ByteStream, HttpRequest, HttpResponse, IdleTimeoutBody, headers};
@@ -34,6 +35,7 @@ impl Provider {
         });
         let url = path_url(http.upstream.base(), &request.path, query.as_deref());
         let url = url.ok_or_else(|| self.unsupported("be called by a path with `.` or `..`"))?;
+        let credentials = credentials.for_named_provider();
         let key = http.key_for(credentials, &self.name).await?;
         if key.is_none() && self.kind == SIGNED {
             return Err(self.unsupported(
@@ -41,7 +43,8 @@ impl Provider {
                  AWS_BEARER_TOKEN_BEDROCK",
             ));
         }
-        let mut headers = path_headers(credentials, http.uses_client_key(credentials));
+        let is_client_key = http.uses_client_key(credentials);
+        let mut headers = path_headers(credentials, is_client_key);
         let authorized = http.upstream.authorize(&mut headers, key.as_ref());
         let mut body = request.body;
         let outgoing = authorized.map(|()| HttpRequest {
@@ -55,17 +58,16 @@ impl Provider {
         });
         let outgoing = self.prepare_request(http, outgoing)?;
         let breaker_permit = self.slot.breaker.acquire()?;
+        let breaker_permit = breaker_permit.with_client_key(is_client_key);
         let outcome = match http.client.send(outgoing).await {
             Ok(response) => self.read_response(http, response, key.as_ref()).await,
             Err(error) => Err(error),
         };
         match outcome {
-            Ok((response, None)) => {
+            // An error of some path says nothing about the models, whose circuit breaker this is.
+            Ok(response) if response.status.is_server_error() => Ok(response),
+            Ok(response) => {
                 breaker_permit.record_outcome(&Ok::<(), CallError>(()));
-                Ok(response)
-            }
-            Ok((response, Some(error))) => {
-                breaker_permit.record_outcome(&Err::<(), _>(error));
                 Ok(response)
             }
             Err(error) => {
@@ -75,26 +77,25 @@ impl Provider {
         }
     }
 
-    /// The response, and the error that it is.
     async fn read_response(
         &self,
         http: &HttpBackend,
         response: HttpResponse,
         key: Option<&SecretText>,
-    ) -> Result<(EndpointResponse, Option<CallError>), CallError> {
+    ) -> Result<EndpointResponse, CallError> {
         let status = response.status;
         if status.is_client_error() || status.is_server_error() {
             let headers = response.headers.clone();
             let refused = self.read_error_response(http, Dialect::Chat, response, key);
-            let (error, body) = Box::pin(refused).await?;
+            let (_, body) = Box::pin(refused).await?;
             let headers = read_headers(headers, body.len());
             let body = ByteStream::from_bytes(body, &self.name);
-            return Ok((self.path_response(status, headers, body), Some(error)));
+            return Ok(self.path_response(status, headers, body));
         }
         let headers = headers::for_client(response.headers);
         let body = IdleTimeoutBody::new(response.body, http.client.timeouts().idle);
         let body = ByteStream::new(body, &self.name);
-        Ok((self.path_response(status, headers, body), None))
+        Ok(self.path_response(status, headers, body))
     }
 
     fn path_response(
@@ -124,8 +125,8 @@ impl Provider {
 }
 
 /// The client's headers. The body stays as it is, so its encoding is named as well.
-fn path_headers(credentials: &ClientCredentials, uses_client_key: bool) -> HeaderMap {
-    let mut all = headers::for_upstream(&credentials.headers, uses_client_key);
+fn path_headers(credentials: CallCredentials<'_>, uses_client_key: bool) -> HeaderMap {
+    let mut all = headers::for_upstream(credentials.headers, uses_client_key);
     if let Some(encoding) = credentials.headers.get(header::CONTENT_ENCODING) {
         all.insert(header::CONTENT_ENCODING, encoding.clone());
     }

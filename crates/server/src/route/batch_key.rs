@@ -1,9 +1,24 @@
-//! The idempotency key of a request that creates a batch.
+//! The keys in the headers of a request that creates a batch.
 
 use axum::http::{HeaderMap, StatusCode};
 
 use crate::error::HttpError;
 use crate::kept_runs::keep::read_key;
+use crate::route::gateway::PROVIDER_KEY_HEADER;
+
+/// Refuses a client's own key of a provider: requests of a batch are made when its client has
+/// left, and keys are not stored.
+///
+/// # Errors
+/// When there is one.
+pub(crate) fn refuse_provider_key(headers: &HeaderMap) -> Result<(), HttpError> {
+    if !headers.contains_key(PROVIDER_KEY_HEADER) {
+        return Ok(());
+    }
+    let message = "a batch cannot use your own key of the provider, because keys are not stored; \
+                   remove `prowess-provider-key`";
+    Err(HttpError::bad_request("batch-with-provider-key", message))
+}
 
 /// The client's name for the request, if it has one.
 ///

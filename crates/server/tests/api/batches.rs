@@ -265,3 +265,27 @@ async fn a_key_that_loses_its_scope_sends_no_more_requests_of_its_batches() {
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("lacks a required scope: use"), "{message}");
 }
+
+#[tokio::test]
+async fn a_batch_refuses_a_clients_key_of_a_provider_instead_of_using_another() {
+    let server = server().await;
+    for (path, body) in [
+        (MESSAGES, json!({ "requests": [request("a")] })),
+        (
+            "/v1/batches",
+            json!({
+                "input_file_id": "file_1", "endpoint": "/v1/chat/completions",
+                "completion_window": "24h",
+            }),
+        ),
+    ] {
+        let call = server.post(TestDialect::OpenAi, path);
+        let refused = call
+            .header("prowess-provider-key", "mine")
+            .json(&body)
+            .await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{refused:?}");
+        assert_eq!(refused.code(), "batch-with-provider-key");
+        assert!(!refused.exchange().contains("mine"), "{refused:?}");
+    }
+}

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::lost_database::EarlierContent;
 
 /// The migrations, oldest first. A released migration is never changed.
-const MIGRATIONS: [Migration; 19] = [
+const MIGRATIONS: [Migration; 20] = [
     Migration {
         sqlite: include_str!("../../migrations/0001_sqlite.sql"),
         postgres: include_str!("../../migrations/0001_postgres.sql"),
@@ -105,6 +105,11 @@ const MIGRATIONS: [Migration; 19] = [
     Migration {
         sqlite: include_str!("../../migrations/0019_sqlite.sql"),
         postgres: include_str!("../../migrations/0019_postgres.sql"),
+    },
+    // Whose key a provider's file needs.
+    Migration {
+        sqlite: include_str!("../../migrations/0020_sqlite.sql"),
+        postgres: include_str!("../../migrations/0020_postgres.sql"),
     },
 ];
 

@@ -200,6 +200,7 @@ const EARLIER_SQLITE: &str = "
     DROP TABLE console_sessions;
     DROP TABLE container_skill_files; DROP TABLE cluster_containers;
     ALTER TABLE sessions DROP COLUMN files_digest;
+    ALTER TABLE foreign_files DROP COLUMN client_key;
     DELETE FROM schema_version WHERE version >= 6;";
 const EARLIER_POSTGRES: &str = "
     DROP FUNCTION count_tenant CASCADE; DROP FUNCTION count_file CASCADE;
@@ -228,6 +229,7 @@ const EARLIER_POSTGRES: &str = "
     DROP TABLE console_sessions;
     DROP TABLE container_skill_files; DROP TABLE cluster_containers;
     ALTER TABLE sessions DROP COLUMN files_digest;
+    ALTER TABLE foreign_files DROP COLUMN client_key;
     DELETE FROM schema_version WHERE version >= 6;";
 
 async fn totals_of_what_was_stored_before_are_filled_in(bed: TestBed) {

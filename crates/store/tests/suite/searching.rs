@@ -323,6 +323,7 @@ const EARLIER_INDEX: &str = "
     DROP TABLE skill_costs; ALTER TABLE usage DROP COLUMN sandbox_ms;
     ALTER TABLE foreground_runs DROP COLUMN sandbox_ms;
     ALTER TABLE foreground_runs DROP COLUMN skill_costs;
+    ALTER TABLE foreign_files DROP COLUMN client_key;
     DELETE FROM schema_version WHERE version >= 11;";
 
 /// The tables of the index before it, which were empty or not: they are dropped.

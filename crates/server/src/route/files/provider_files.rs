@@ -54,26 +54,28 @@ impl<S: Sync> FromRequestParts<S> for ProviderFileRequest {
 impl ProviderFileRequest {
     /// The file of this id that a provider stores for the tenant; else `missing`.
     pub(in crate::route) async fn find_file<'a>(
-        self,
+        mut self,
         app: &'a App,
         principal: &'a Principal,
         id: &'a str,
         missing: impl Into<HttpError>,
     ) -> Result<ProviderFile<'a>, HttpError> {
-        match app
-            .store()
-            .find_file_provider(&principal.tenant, id)
-            .await?
-        {
-            Some(provider) => Ok(ProviderFile {
-                request: self,
-                app,
-                principal,
-                id,
-                provider,
-            }),
-            None => Err(missing.into()),
+        let account = app.store().find_file_account(&principal.tenant, id).await?;
+        let Some(account) = account else {
+            return Err(missing.into());
+        };
+        // A key that the client sends is meant for the provider of its model. This may be another
+        // one, of a fallback.
+        if !account.client_key {
+            self.credentials.key = None;
         }
+        Ok(ProviderFile {
+            request: self,
+            app,
+            principal,
+            id,
+            provider: account.provider,
+        })
     }
 }
 

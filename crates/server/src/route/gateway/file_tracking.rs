@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use memchr::memmem;
 use prowess_provider::ForwardOutcome;
-use prowess_store::{Store, TenantId};
+use prowess_store::{FileAccount, Store, TenantId};
 use prowess_wire::ClientDialect;
 use prowess_wire::output_files;
 use prowess_wire::raw::RawObject;
@@ -26,11 +26,11 @@ const MAX_SCAN_BYTES: usize = 16 << 20;
 /// Common part of the types of all code execution tools.
 const CODE_EXECUTION_TOOL: &[u8] = b"code_execution";
 
-/// The tenant and provider of a response that is scanned.
+/// The tenant and the provider's account of a response that is scanned.
 pub(super) struct FileTracker {
     store: Store,
     tenant: TenantId,
-    provider: String,
+    account: FileAccount,
 }
 
 impl FileTracker {
@@ -53,7 +53,10 @@ impl FileTracker {
             Box::new(FileTracker {
                 store: app.store().clone(),
                 tenant: principal.tenant.clone(),
-                provider: passed.provider.clone(),
+                account: FileAccount {
+                    provider: passed.provider.clone(),
+                    client_key: passed.client_key,
+                },
             })
         })
     }
@@ -66,7 +69,7 @@ impl FileTracker {
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         let remembered = self
             .store
-            .record_provider_files(&self.tenant, &self.provider, &ids);
+            .record_provider_files(&self.tenant, &self.account, &ids);
         if let Err(error) = remembered.await {
             tracing::warn!(%error, files = ids.len(), "cannot record the tenant of provider \
                 files");

@@ -19,7 +19,8 @@ use crate::request_id::RequestId;
 use crate::telemetry::RequestTrace;
 
 /// Header with the client's own key for the provider.
-const PROVIDER_KEY_HEADER: HeaderName = HeaderName::from_static("prowess-provider-key");
+pub(in crate::route) const PROVIDER_KEY_HEADER: HeaderName =
+    HeaderName::from_static("prowess-provider-key");
 /// Header with the turns of the model after which a run pauses.
 const MAX_TURNS_HEADER: HeaderName = HeaderName::from_static("prowess-max-turns");
 /// Prefix of headers meant for this server only.

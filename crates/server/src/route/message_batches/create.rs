@@ -13,7 +13,7 @@ use crate::auth::{Permission, Principal};
 use crate::batches::anthropic;
 use crate::dialect::ApiDialect;
 use crate::error::HttpError;
-use crate::route::batch_key::idempotency_key;
+use crate::route::batch_key::{idempotency_key, refuse_provider_key};
 
 /// How long the requests of a batch have to end.
 const TIME_TO_END: Duration = Duration::from_secs(24 * 3_600);
@@ -25,6 +25,7 @@ pub(crate) async fn create(
     request: Request,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::UseModels)?;
+    refuse_provider_key(request.headers())?;
     let tenant = &principal.tenant;
     let _permit = app.transfers().acquire_file_upload(tenant).await?;
     let settings = app.settings().batches;

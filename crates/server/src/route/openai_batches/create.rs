@@ -14,7 +14,7 @@ use crate::batches::openai::{self, COMPLETION_WINDOW, ENDPOINTS};
 use crate::error::HttpError;
 use crate::extract::Json;
 use crate::metadata;
-use crate::route::batch_key::{idempotency_key, reused_error};
+use crate::route::batch_key::{idempotency_key, refuse_provider_key, reused_error};
 
 /// How long the requests of a batch have to end.
 const TIME_TO_END: Duration = Duration::from_secs(24 * 3_600);
@@ -29,6 +29,7 @@ pub(crate) async fn create(
     // Checked before the body is read.
     principal.require(Permission::UseModels)?;
     principal.require(Permission::ReadFiles)?;
+    refuse_provider_key(request.headers())?;
     let key = idempotency_key(request.headers())?;
     let Json(body) = Json::<Map<String, Value>>::from_request(request, &app).await?;
     let dialect = parse_endpoint(&body)?;
