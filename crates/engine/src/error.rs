@@ -32,8 +32,9 @@ pub enum RunError {
     },
     /// A skill that does not exist.
     #[error(
-        "skill `{id}` not found: it is not stored here, and the provider of model `{}` \
-         has no skills of its own; upload it, or name it in `[skills] aliases`",
+        "skill `{id}` not found: no skill that is stored here has this id (`skill_…`, not a name), \
+         and the provider of model `{}` has no skills of its own; upload it, or name it in \
+         `[skills] aliases`",
         excerpt(.model)
     )]
     UnknownSkill {
@@ -155,29 +156,36 @@ impl RunError {
             RunError::Toolbox(_) => (ErrorKind::Overloaded, 503),
             RunError::Store(StoreError::StorageFull { .. }) => (ErrorKind::Api, 507),
             RunError::Store(StoreError::QuotaExceeded { .. }) => (ErrorKind::Permission, 403),
+            RunError::Store(StoreError::NulInText) => (ErrorKind::InvalidRequest, 400),
             RunError::Store(error) if error.is_transient() => (ErrorKind::Api, 503),
             RunError::Store(_) => (ErrorKind::Api, 500),
         };
-        let message = match self {
-            RunError::Store(error @ StoreError::QuotaExceeded { .. }) => error.to_string(),
-            // Details are only logged.
-            RunError::Store(error) => {
-                tracing::error!(code = error.code(), %error, "run failed");
-                match error {
-                    StoreError::StorageFull { .. } => {
-                        "the server's disk is full; delete something or ask the operator"
-                    }
-                    _ => "internal error; the server's log has the details under this request's id",
-                }
-                .to_owned()
-            }
-            other => other.to_string(),
-        };
+        if let RunError::Store(error) = self
+            && !is_for_client(error)
+        {
+            tracing::error!(code = error.code(), %error, "run failed");
+        }
         ApiError {
             status,
             code: Some(self.code().to_owned()),
             param: self.field().map(str::to_owned),
-            ..ApiError::new(kind, message)
+            ..ApiError::new(kind, self.client_message())
+        }
+    }
+
+    /// The message for the client, and for the record of the run, which its tenant can read. What
+    /// is for the operator is only logged.
+    pub(crate) fn client_message(&self) -> String {
+        match self {
+            RunError::Call(error) => error.to_api_error().message,
+            RunError::Store(StoreError::StorageFull { .. }) => {
+                "the server's disk is full; delete something or ask the operator".to_owned()
+            }
+            RunError::Store(error) if !is_for_client(error) => {
+                "internal error; the server's log has the details under this request's id"
+                    .to_owned()
+            }
+            other => other.to_string(),
         }
     }
 
@@ -228,6 +236,14 @@ impl RunError {
     }
 }
 
+/// Whether an error of the store is about what the client did, so that it is shown.
+fn is_for_client(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::QuotaExceeded { .. } | StoreError::NulInText
+    )
+}
+
 /// Kind and status of a sandbox error for the client.
 fn sandbox_error_kind(error: &SandboxError) -> (ErrorKind, u16) {
     match error {
@@ -256,6 +272,24 @@ fn sandbox_error_kind(error: &SandboxError) -> (ErrorKind, u16) {
 mod tests {
     use super::*;
     use prowess_wire::{ClientDialect, render_client_error};
+
+    #[test]
+    fn an_id_that_cannot_be_stored_is_the_clients_fault() {
+        let error = RunError::Store(StoreError::NulInText).to_api_error();
+        assert_eq!((error.status, error.kind), (400, ErrorKind::InvalidRequest));
+        assert!(error.message.contains("NUL"), "{}", error.message);
+    }
+
+    #[test]
+    fn what_the_store_says_of_itself_is_in_no_message() {
+        let error = RunError::Store(StoreError::MalformedRow {
+            table: "runs",
+            reason: "at 10.0.0.7".to_owned(),
+        });
+        let message = error.client_message();
+        assert!(!message.contains("10.0.0.7"), "{message}");
+        assert_eq!(error.to_api_error().message, message);
+    }
 
     #[test]
     fn a_limit_of_the_sandbox_has_the_status_of_its_scope() {

@@ -161,10 +161,18 @@ impl CallError {
             CallError::Key { .. } => (ErrorKind::Authentication, 401),
             CallError::Unsupported { .. } => (ErrorKind::InvalidRequest, 400),
         };
+        let message = match self {
+            // Where the operator keeps a key is in the log.
+            CallError::Key {
+                provider,
+                error: KeyError::File { .. },
+            } => format!("provider `{provider}` has no usable API key: its file cannot be read"),
+            other => other.to_string(),
+        };
         ApiError {
             status,
             code: Some(self.code().to_owned()),
-            ..ApiError::new(kind, self.to_string())
+            ..ApiError::new(kind, message)
         }
     }
 

@@ -94,7 +94,8 @@ fn redact_key(bytes: Vec<u8>, key: Option<&SecretText>) -> Bytes {
     match (key, String::from_utf8(bytes)) {
         (Some(key), Ok(text)) => key.redact(text).into(),
         (None, Ok(text)) => text.into(),
-        (_, Err(error)) => error.into_bytes().into(),
+        (Some(key), Err(error)) => key.redact_bytes(error.into_bytes()).into(),
+        (None, Err(error)) => error.into_bytes().into(),
     }
 }
 

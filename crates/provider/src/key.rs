@@ -9,6 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::Instant;
 
 use crate::env::Env;
+use crate::masked_key::redact_masked;
 use crate::small_file::read_small_file;
 
 /// How long a key read from a file is used before the file is read again, so that a key
@@ -16,6 +17,9 @@ use crate::small_file::read_small_file;
 const MAX_KEY_FILE_AGE: Duration = Duration::from_secs(30);
 /// Larger than any key or token; a wrong path must not fill the memory.
 const MAX_KEY_BYTES: u64 = 64 * 1024;
+
+/// What is shown instead of a secret.
+const REDACTED: &str = "[redacted]";
 
 /// A secret text: never printed, and wiped from memory when dropped.
 #[derive(Clone)]
@@ -35,10 +39,37 @@ impl SecretText {
     /// The text with every occurrence of this secret replaced.
     pub(crate) fn redact(&self, text: String) -> String {
         // Shorter texts are not keys, and would match ordinary words.
-        if self.expose().len() < 8 || !text.contains(self.expose()) {
+        let key = self.expose();
+        if key.len() < 8 {
             return text;
         }
-        text.replace(self.expose(), "[redacted]")
+        let text = match text.contains(key) {
+            true => text.replace(key, REDACTED),
+            false => text,
+        };
+        redact_masked(text, key, REDACTED)
+    }
+
+    /// The same for what is not text.
+    pub(crate) fn redact_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let secret = self.expose().as_bytes();
+        if secret.len() < 8 {
+            return bytes;
+        }
+        let find = |rest: &[u8]| rest.windows(secret.len()).position(|part| part == secret);
+        let mut out = Vec::new();
+        let mut rest = bytes.as_slice();
+        while let Some(at) = find(rest) {
+            let (before, found) = rest.split_at(at);
+            out.extend_from_slice(before);
+            out.extend_from_slice(REDACTED.as_bytes());
+            rest = found.get(secret.len()..).unwrap_or_default();
+        }
+        if out.is_empty() {
+            return bytes;
+        }
+        out.extend_from_slice(rest);
+        out
     }
 }
 
@@ -104,6 +135,9 @@ pub enum KeyError {
     /// No key is configured.
     #[error("set api_key in its configuration")]
     NotConfigured,
+    /// Only clients' own keys are used, and the one that was sent is meant for another provider.
+    #[error("it has none of its own, and the key of the client is meant for another provider")]
+    OnlyClientKeys,
     /// Credentials of a cloud, which replace the key, could not be obtained.
     #[error("could not obtain credentials: {0}")]
     Credentials(String),
@@ -127,6 +161,7 @@ impl KeyError {
             KeyError::NotSet(_) => "key-not-set",
             KeyError::File { .. } => "key-file-unreadable",
             KeyError::NotConfigured => "key-not-configured",
+            KeyError::OnlyClientKeys => "key-of-other-provider",
             KeyError::Credentials(_) => "key-no-credentials",
             KeyError::CredentialsUnavailable { .. } => "key-credentials-unavailable",
             KeyError::NotHeaderSafe => "key-not-sendable",
@@ -228,5 +263,9 @@ mod tests {
         let text = "Incorrect key: sk-very-secret.".to_owned();
         assert_eq!(secret.redact(text), "Incorrect key: [redacted].");
         assert_eq!(SecretText::new("a").redact("a cat".to_owned()), "a cat");
+        let bytes = b"\xff sk-very-secret \xfesk-very-secret".to_vec();
+        let expected = b"\xff [redacted] \xfe[redacted]";
+        assert_eq!(secret.redact_bytes(bytes), expected);
+        assert_eq!(secret.redact_bytes(b"\xff".to_vec()), b"\xff");
     }
 }

@@ -102,6 +102,35 @@ async fn keys_are_in_no_debug_output_and_in_no_error() {
 }
 
 #[tokio::test]
+async fn a_key_that_an_upstream_repeats_in_a_header_ends_here() {
+    let upstream = MockUpstream::start().await;
+    let providers = Providers::new(config(upstream.url())).unwrap();
+    let route = providers.route("ant/x").unwrap();
+    let body = r#"{"type":"message","usage":{"input_tokens":1,"output_tokens":1}}"#;
+    for status in [200, 401] {
+        let response = MockResponse::json(status, body);
+        let response = response.header("x-echo", KEY);
+        upstream.respond(response.header("x-extra-echo", "header-secret-1234"));
+        let answer = forward(
+            &route,
+            ClientDialect::Messages,
+            ModelTask::Generate,
+            r#"{"model":"x"}"#,
+            &ClientCredentials::default(),
+        )
+        .await;
+        match answer {
+            Ok(answer) => {
+                let answer = passed(answer);
+                assert_eq!(answer.headers.get("x-echo").unwrap(), "[redacted]");
+                check("the response", &format!("{:?}", answer.headers));
+            }
+            Err(error) => check("the error", &format!("{error:?}")),
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_well_known_key_does_not_go_to_another_address() {
     let upstream = MockUpstream::start().await;
     let kind = ProviderKind::new(AnthropicOptions::default());
@@ -119,4 +148,22 @@ async fn a_well_known_key_does_not_go_to_another_address() {
     );
     assert_eq!(error.to_api_error().status, 401);
     assert!(upstream.requests().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_client_sees_neither_where_a_key_is_kept_nor_the_ends_of_one() {
+    let upstream = MockUpstream::start().await;
+    let mut lost = anthropic(upstream.url());
+    lost.api_key = Some(KeySource::parse("file:/nonexistent/secrets/key"));
+    let error = call(&route_to(lost), &hello(false)).await.unwrap_err();
+    assert!(error.to_string().contains("/nonexistent/secrets/key"));
+    let shown = error.to_api_error().message;
+    assert!(!shown.contains("nonexistent"), "{shown}");
+    assert!(shown.contains("its file cannot be read"), "{shown}");
+
+    let masked = r#"{"type":"error","error":{"type":"authentication_error","message":"wrong key: sk-t****6789"}}"#;
+    upstream.respond(MockResponse::json(401, masked));
+    let route = route_to(anthropic(upstream.url()));
+    let error = call(&route, &hello(false)).await.unwrap_err();
+    assert_eq!(error.to_api_error().message, "wrong key: [redacted]");
 }

@@ -62,6 +62,10 @@ pub(crate) fn add_code_execution(
     if shell.is_some() {
         request.tool_choice = Some(ToolChoice::Tool(CODE_EXECUTION.to_owned()));
     }
+    // Skills need it, whichever of its own tools the client allows.
+    if let Some(ToolChoice::Allowed { names, .. }) = &mut request.tool_choice {
+        names.push(CODE_EXECUTION.to_owned());
+    }
     let tool = Tool {
         name: CODE_EXECUTION.to_owned(),
         kind: ToolKind::Server {

@@ -453,9 +453,9 @@ mod tests {
             refused.unwrap_err().replace(&store.ids["ant"], "ANT")
         };
         let tenant = &store.tenant;
-        insta::assert_snapshot!(refused(tenant, &["ant", "skill_a", "ant@7", "skill_b"]).await, @"skill `skill_a` not found: it is not stored here, and the provider of model `m` has no skills of its own; upload it, or name it in `[skills] aliases`");
+        insta::assert_snapshot!(refused(tenant, &["ant", "skill_a", "ant@7", "skill_b"]).await, @"skill `skill_a` not found: no skill that is stored here has this id (`skill_…`, not a name), and the provider of model `m` has no skills of its own; upload it, or name it in `[skills] aliases`");
         insta::assert_snapshot!(refused(tenant, &["mole", "ant@7", "skill_a"]).await, @"skill version `ANT/7` not found");
         let other = TenantId::new("other").unwrap();
-        insta::assert_snapshot!(refused(&other, &["ant"]).await, @"skill `ANT` not found: it is not stored here, and the provider of model `m` has no skills of its own; upload it, or name it in `[skills] aliases`");
+        insta::assert_snapshot!(refused(&other, &["ant"]).await, @"skill `ANT` not found: no skill that is stored here has this id (`skill_…`, not a name), and the provider of model `m` has no skills of its own; upload it, or name it in `[skills] aliases`");
     }
 }

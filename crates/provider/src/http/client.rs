@@ -8,12 +8,14 @@ use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use url::Url;
 
 use super::address::{Destination, RequestAddress};
 use super::connect::UpstreamConnector;
 use super::connection::{SendError, UpstreamConnection};
+use super::echoed_secrets::EchoedSecrets;
 use super::pool::ConnectionPool;
 use super::request_body::RequestBody;
 use super::response_body::ResponseBody;
@@ -71,11 +73,16 @@ impl HttpClient {
     }
 
     /// Sends a request and waits for the response headers.
-    pub(crate) async fn send(&self, request: HttpRequest) -> Result<HttpResponse, CallError> {
-        let sent = self.exchange(request);
-        tokio::time::timeout(self.timeouts.response, sent)
-            .await
-            .map_err(|_| self.timeout_error("response", self.timeouts.response))?
+    pub(crate) fn send(
+        &self,
+        request: HttpRequest,
+    ) -> BoxFuture<'_, Result<HttpResponse, CallError>> {
+        Box::pin(async move {
+            let sent = self.exchange(request);
+            tokio::time::timeout(self.timeouts.response, sent)
+                .await
+                .map_err(|_| self.timeout_error("response", self.timeouts.response))?
+        })
     }
 
     async fn exchange(&self, request: HttpRequest) -> Result<HttpResponse, CallError> {
@@ -88,10 +95,11 @@ impl HttpClient {
         let to = RequestAddress::try_from(to)
             .map_err(|error| self.unreachable_error(format!("its address is invalid: {error}")))?;
         let uri = &to.uri;
+        let secrets = EchoedSecrets::of_request(&headers);
         let mut request = build_request(&to, method, headers, body);
         while let Some(mut connection) = self.pool.take(uri) {
             match connection.send(request).await {
-                Ok(response) => return Ok(self.to_response(connection, response)),
+                Ok(response) => return Ok(self.to_response(connection, response, &secrets)),
                 // It was closed before anything was sent; the next one may work.
                 Err(SendError::Unsent(unsent)) => request = *unsent,
                 Err(SendError::Broken(error)) => {
@@ -101,7 +109,7 @@ impl HttpClient {
         }
         let mut connection = Box::pin(self.connect(uri)).await?;
         match connection.send(request).await {
-            Ok(response) => Ok(self.to_response(connection, response)),
+            Ok(response) => Ok(self.to_response(connection, response, &secrets)),
             Err(SendError::Unsent(_)) => Err(self.unreachable_error(
                 "it closed a new connection before the request was sent".to_owned(),
             )),
@@ -113,8 +121,10 @@ impl HttpClient {
         &self,
         connection: Box<UpstreamConnection>,
         response: http::Response<hyper::body::Incoming>,
+        secrets: &EchoedSecrets,
     ) -> HttpResponse {
-        let (head, body) = response.into_parts();
+        let (mut head, body) = response.into_parts();
+        secrets.hide_in(&mut head.headers);
         HttpResponse {
             status: head.status,
             headers: head.headers,

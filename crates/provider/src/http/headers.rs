@@ -94,6 +94,17 @@ fn is_host_specific(name: &HeaderName) -> bool {
     )
 }
 
+/// Upstream headers that name the account whose key was used.
+fn is_account_name(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "openai-organization"
+            | "openai-project"
+            | "anthropic-organization-id"
+            | "anthropic-workspace-id"
+    )
+}
+
 /// Headers that select an account of the key's owner.
 fn is_account_selector(name: &HeaderName) -> bool {
     matches!(
@@ -102,8 +113,23 @@ fn is_account_selector(name: &HeaderName) -> bool {
     )
 }
 
-/// The client's headers to send to the upstream. Headers that select an account are only
-/// passed on if the client also sends its own key.
+/// Headers that are keys and tokens by their names, for instance of a gateway that a client used
+/// before this one (`x-portkey-api-key`, `cf-aig-authorization`, `ocp-apim-subscription-key`).
+fn is_other_key(name: &HeaderName) -> bool {
+    const ENDS: [&str; 7] = [
+        "-auth",
+        "-secret",
+        "-token",
+        "api-key",
+        "apikey",
+        "authorization",
+        "subscription-key",
+    ];
+    ENDS.iter().any(|end| name.as_str().ends_with(end))
+}
+
+/// The client's headers to send to the upstream. Headers that select an account, or are keys, are
+/// only passed on if the client also sends its own key for this upstream.
 pub(crate) fn for_upstream(client: &HeaderMap, uses_client_key: bool) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(client.len() + 4);
     let is_dropped = |name: &HeaderName| {
@@ -112,7 +138,7 @@ pub(crate) fn for_upstream(client: &HeaderMap, uses_client_key: bool) -> HeaderM
             || is_from_browser(name)
             || is_from_proxy(name)
             || is_of_connection(client, name)
-            || (!uses_client_key && is_account_selector(name))
+            || (!uses_client_key && (is_account_selector(name) || is_other_key(name)))
     };
     for (name, value) in client {
         if !is_dropped(name) {
@@ -129,13 +155,49 @@ pub(crate) fn for_upstream(client: &HeaderMap, uses_client_key: bool) -> HeaderM
 /// The upstream's headers to send to the client.
 pub(crate) fn for_client(mut upstream: HeaderMap) -> HeaderMap {
     let is_dropped = |name: &&HeaderName| {
-        is_hop_by_hop(name) || is_host_specific(name) || is_of_connection(&upstream, name)
+        is_hop_by_hop(name)
+            || is_host_specific(name)
+            || is_account_name(name)
+            || is_of_connection(&upstream, name)
     };
     let dropped: Vec<_> = upstream.keys().filter(is_dropped).cloned().collect();
     for name in dropped {
         upstream.remove(name);
     }
+    drop_excess(&mut upstream);
     upstream
+}
+
+/// Headers of a response that are passed on, and their bytes: many clients refuse a response with
+/// a hundred headers, or with 16 KiB of them.
+const MAX_RESPONSE_HEADERS: usize = 80;
+const MAX_RESPONSE_HEADER_BYTES: usize = 12 << 10;
+
+/// Drops what no client needs of an upstream that sends too much.
+fn drop_excess(headers: &mut HeaderMap) {
+    let (mut count, mut bytes) = (0_usize, 0_usize);
+    let mut dropped = Vec::new();
+    for (name, value) in headers.iter() {
+        let all = bytes.saturating_add(name.as_str().len() + value.len());
+        let is_excess = count >= MAX_RESPONSE_HEADERS || all > MAX_RESPONSE_HEADER_BYTES;
+        if is_excess && !is_about_body(name) {
+            dropped.push(name.clone());
+            continue;
+        }
+        count += 1;
+        bytes = all;
+    }
+    for name in dropped {
+        headers.remove(name);
+    }
+}
+
+/// Headers without which a client cannot read the body.
+fn is_about_body(name: &HeaderName) -> bool {
+    matches!(
+        name.as_str(),
+        "content-type" | "content-length" | "content-encoding"
+    )
 }
 
 /// The headers of a request that Prowess writes itself.
@@ -276,6 +338,51 @@ mod tests {
     }
 
     #[test]
+    fn an_upstream_that_sends_too_many_headers_does_not_break_its_client() {
+        let mut many = HeaderMap::new();
+        for number in 0..200 {
+            let name = HeaderName::try_from(format!("x-{number}")).unwrap();
+            many.insert(name, HeaderValue::from_static("a"));
+        }
+        many.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+        let given = for_client(many);
+        assert!(given.contains_key("x-0") && !given.contains_key("x-199"));
+        assert!(given.contains_key(header::CONTENT_TYPE));
+        assert!(given.len() <= MAX_RESPONSE_HEADERS + 1);
+        let mut long = headers(&[("x-a", "1"), ("x-b", "2")]);
+        let value = "v".repeat(MAX_RESPONSE_HEADER_BYTES);
+        long.insert("x-long", HeaderValue::try_from(value).unwrap());
+        // What comes after it stays.
+        long.insert("retry-after", HeaderValue::from_static("7"));
+        let given = for_client(long);
+        assert!(given.contains_key("x-b") && !given.contains_key("x-long"));
+        assert!(given.contains_key("retry-after"));
+    }
+
+    #[test]
+    fn keys_for_other_services_are_sent_only_with_the_clients_own_key() {
+        for name in [
+            "x-portkey-api-key",
+            "x-litellm-api-key",
+            "cf-aig-authorization",
+            "ocp-apim-subscription-key",
+            "helicone-auth",
+            "x-amz-security-token",
+        ] {
+            let client = headers(&[(name, "secret"), ("idempotency-key", "order-17")]);
+            let sent = for_upstream(&client, false);
+            assert!(!sent.contains_key(name), "{name}");
+            assert!(sent.contains_key("idempotency-key"));
+            assert!(for_upstream(&client, true).contains_key(name), "{name}");
+        }
+        // Those that carry the key for this server never are.
+        for name in ["authorization", "x-api-key", "api-key", "x-goog-api-key"] {
+            let sent = for_upstream(&headers(&[(name, "virtual")]), true);
+            assert!(!sent.contains_key(name), "{name}");
+        }
+    }
+
+    #[test]
     fn an_event_stream_is_known_by_its_media_type() {
         for (kind, expected) in [
             ("text/event-stream", true),
@@ -295,6 +402,8 @@ mod tests {
             ("content-type", "text/event-stream"),
             ("transfer-encoding", "chunked"),
             ("set-cookie", "a=b"),
+            ("openai-organization", "the-operators"),
+            ("anthropic-organization-id", "the-operators"),
             ("request-id", "req_1"),
         ]));
         insta::assert_debug_snapshot!(given, @r#"

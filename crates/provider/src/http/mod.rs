@@ -7,6 +7,7 @@ mod byte_stream;
 mod client;
 mod connect;
 mod connection;
+mod echoed_secrets;
 pub(crate) mod headers;
 mod pool;
 mod request_body;

@@ -192,5 +192,17 @@ fn tar_only() -> Vec<HostileArchive> {
                 .file("c", b"")
                 .gz(),
         ),
+        HostileArchive::new(
+            "tar with a prefix in a header of GNU's format",
+            "name-ambiguous",
+            skill()
+                .header_with(b'0', "x", 0, 0o644, |header| {
+                    let prefix = header.iter_mut().skip(345).zip(b"other");
+                    prefix.for_each(|(slot, byte)| *slot = *byte);
+                    let magic = header.iter_mut().skip(257).zip(b"ustar  \0");
+                    magic.for_each(|(slot, byte)| *slot = *byte);
+                })
+                .gz(),
+        ),
     ]
 }
