@@ -37,11 +37,11 @@ impl ModelSlot {
         }
     }
 
-    /// Acquires a permit, if the model has a limit or its calls are counted.
-    pub(crate) async fn acquire(&self) -> Result<Option<CallPermit>, CallError> {
+    /// Acquires a permit for a call of an owner, if the model has a limit or its calls are counted.
+    pub(crate) async fn acquire(&self, owner: u64) -> Result<Option<CallPermit>, CallError> {
         let running = self.deployment.as_ref().map(DeploymentState::begin);
         let place = match &self.limiter {
-            Some(limiter) => Some(limiter.acquire().await?),
+            Some(limiter) => Some(limiter.acquire(owner).await?),
             None if running.is_none() => return Ok(None),
             None => None,
         };

@@ -72,7 +72,8 @@ impl Default for BreakerPolicy {
 pub struct ConcurrencyLimit {
     /// Calls that run; a stream runs until it ends or is dropped.
     pub concurrent: usize,
-    /// Calls that wait for a permit; more are refused.
+    /// Calls that wait for a permit; more are refused, except those of owners (tenants) that have
+    /// few waiting: with them, up to twice as many wait.
     pub queued: usize,
     /// How long a call waits for a permit.
     pub wait: Duration,
