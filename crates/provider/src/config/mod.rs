@@ -16,11 +16,12 @@ pub use error::ProviderConfigError;
 pub use kind::{AwsKeys, KindOptions, ProviderKind};
 pub use model::{DeploymentConfig, MinuteLimits, ModelConfig};
 pub use policy::{BreakerPolicy, ConcurrencyLimit, ProviderTimeouts, RetryPolicy};
-pub use price::Price;
+pub use price::{LongPrice, Price, SpecialPrices, TokenRates};
 pub use write_overrides::WriteOverrides;
 
 pub use crate::kinds::anthropic::AnthropicOptions;
 pub use crate::kinds::azure::AzureOptions;
+pub use crate::kinds::azure_ai::{AzureAiApi, AzureAiOptions};
 pub use crate::kinds::bedrock::{BedrockApi, BedrockOptions};
 pub use crate::kinds::gemini::GeminiOptions;
 pub use crate::kinds::openai::OpenAiOptions;

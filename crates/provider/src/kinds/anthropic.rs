@@ -94,7 +94,7 @@ const BEARER_AUTH_VERSION: &str = "2026-10-21";
 const OAUTH_PREFIX: &str = "sk-ant-oat";
 
 #[derive(Debug)]
-struct Anthropic {
+pub(super) struct Anthropic {
     base: Url,
     version: HeaderValue,
     /// The addresses of its endpoints.
@@ -103,7 +103,7 @@ struct Anthropic {
 }
 
 impl Anthropic {
-    fn new(base: Url, version: HeaderValue) -> Result<Anthropic, InvalidUri> {
+    pub(super) fn new(base: Url, version: HeaderValue) -> Result<Anthropic, InvalidUri> {
         let address =
             |path: &[&str]| RequestAddress::try_from(&append_segments(&base, path.iter().copied()));
         Ok(Anthropic {

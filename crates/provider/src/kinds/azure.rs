@@ -130,24 +130,17 @@ const AZURE_DOMAINS: [&str; 3] = [".azure.com", ".azure.us", ".azure.cn"];
 fn build(settings: &UpstreamSettings<'_>) -> Result<Box<dyn Upstream>, ProviderConfigError> {
     let options: &AzureOptions = settings.options()?;
     let base = settings.base()?;
-    let is_named = options.client_id.is_some()
-        || options.client_secret.is_some()
-        || options.federated_token_file.is_some();
-    let host = base.host_str().unwrap_or_default();
-    let is_azure = AZURE_DOMAINS.iter().any(|domain| host.ends_with(domain));
-    let tokens = if !settings.has_key && (is_named || is_azure) {
-        let given = AzureAuthOptions {
+    let tokens = entra_tokens(
+        settings,
+        AzureAuthOptions {
             provider: settings.provider,
             tenant_id: options.tenant_id.as_deref(),
             client_id: options.client_id.as_deref(),
             client_secret: options.client_secret.as_ref(),
             federated_token_file: options.federated_token_file.as_deref(),
-            host,
-        };
-        Some(AzureAuth::build(given, settings.env)?)
-    } else {
-        None
-    };
+            host: base.host_str().unwrap_or_default(),
+        },
+    )?;
     let version = options.api_version.as_deref();
     Ok(Box::new(Azure {
         api_version: version
@@ -158,6 +151,23 @@ fn build(settings: &UpstreamSettings<'_>) -> Result<Box<dyn Upstream>, ProviderC
         bearer: options.bearer || tokens.is_some(),
         tokens,
     }))
+}
+
+/// The source of tokens of Entra ID, for a provider without a key: at Azure, or if an identity is
+/// named.
+pub(super) fn entra_tokens(
+    settings: &UpstreamSettings<'_>,
+    given: AzureAuthOptions<'_>,
+) -> Result<Option<AzureAuth>, ProviderConfigError> {
+    let is_named = given.client_id.is_some()
+        || given.client_secret.is_some()
+        || given.federated_token_file.is_some();
+    let mut domains = AZURE_DOMAINS.iter();
+    let is_azure = domains.any(|domain| given.host.ends_with(domain));
+    if settings.has_key || !(is_named || is_azure) {
+        return Ok(None);
+    }
+    AzureAuth::build(given, settings.env).map(Some)
 }
 
 #[derive(Debug)]

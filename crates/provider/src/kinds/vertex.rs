@@ -1,12 +1,13 @@
-//! Vertex AI: Anthropic's and Google's models.
+//! Vertex AI: Anthropic's and Google's models, and those of other vendors, which have OpenAI's Chat
+//! API there.
 
 use std::path::PathBuf;
 
 use bytes::Bytes;
 use prowess_wire::embeddings::EmbeddingDialect;
-use prowess_wire::hosting::{AnthropicHost, hosted_body};
-use prowess_wire::raw::{Edit, RawObject};
-use prowess_wire::{ClientDialect, Dialect};
+use prowess_wire::hosting::{AnthropicHost, counted_body, hosted_body};
+use prowess_wire::raw::RawObject;
+use prowess_wire::{ClientDialect, Dialect, WriteOptions};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
@@ -21,15 +22,16 @@ use crate::descriptor::{
 use crate::http::HttpRequest;
 use crate::key::SecretText;
 use crate::upstream::{
-    Authentication, BuiltRequest, ModelTask, Upstream, UpstreamJob, append_segments, post,
-    take_betas,
+    Authentication, BuiltRequest, ModelTask, Upstream, UpstreamJob, append_segments,
+    keep_accepted_betas, post, take_betas,
 };
 
 pub(super) static KIND: KindDescriptor = KindDescriptor {
     aliases: &["vertex_ai"],
-    about: "Google's and Anthropic's models on Vertex AI. `api_key` is an OAuth access token, for \
-            example from a file that another process refreshes; without one, tokens are obtained \
-            with Google's own credentials.",
+    about: "Google's and Anthropic's models on Vertex AI, and those of other vendors by the names \
+            that Google lists (`meta/llama-…-maas`, `mistral-…`). `api_key` is an OAuth access \
+            token, for example from a file that another process refreshes; without one, tokens are \
+            obtained with Google's own credentials.",
     provider: Some("vertex_ai"),
     key_variables: &["VERTEXAI_ACCESS_TOKEN", "GOOGLE_OAUTH_ACCESS_TOKEN"],
     key_optional: true,
@@ -51,7 +53,11 @@ pub(super) static KIND: KindDescriptor = KindDescriptor {
         ..LitellmNames::with_prefixes(&["vertex_ai", "vertex_ai_beta"])
     },
     example: "project = \"acme\"\nlocation = \"europe-west1\"\ncredentials = \"key.json\"\n",
-    example_models: &["claude-opus-4-5", "gemini-3-pro"],
+    example_models: &[
+        "claude-opus-4-5",
+        "gemini-3-pro",
+        "meta/llama-3.3-70b-instruct-maas",
+    ],
     ..KindDescriptor::new(
         "vertex",
         "Vertex AI",
@@ -133,6 +139,9 @@ fn host(location: &str) -> String {
     }
 }
 
+/// The counter of tokens refuses this beta, which Claude itself has there.
+const WEB_SEARCH_BETA: &str = "web-search-2025-03-05";
+
 #[derive(Debug)]
 struct Vertex {
     base: Url,
@@ -153,6 +162,11 @@ impl Vertex {
         let url = self.model_url("anthropic", &format!("{model}:{method}"));
         // Here the version is a field of the body, and differs from the API's own.
         job.headers.remove("anthropic-version");
+        let refused = match job.task {
+            ModelTask::CountTokens => Some(WEB_SEARCH_BETA),
+            _ => None,
+        };
+        keep_accepted_betas(&mut job.headers, AnthropicHost::Vertex, refused);
         let body = self.anthropic_body(&job);
         post(url, job.headers, body)
     }
@@ -165,24 +179,51 @@ impl Vertex {
         if job.task == ModelTask::Generate {
             return hosted_body(&raw, AnthropicHost::Vertex, &self.anthropic_version, &[]).into();
         }
-        // Counting takes the model from the body, so it stays there.
-        let version = serde_json::Value::from(self.anthropic_version.as_str()).to_string();
-        raw.with_edits(&[Edit::Set("anthropic_version", &version)])
-            .into()
+        counted_body(&raw, &self.anthropic_version).into()
     }
 
     fn google_request(&self, mut job: UpstreamJob<'_>) -> HttpRequest {
-        take_betas(&mut job.headers);
+        take_betas(&mut job.headers, AnthropicHost::Vertex);
+        let model = job.model.strip_prefix(GOOGLE_PREFIX).unwrap_or(job.model);
         let operation = match job.task {
-            ModelTask::Generate | ModelTask::Compact => gemini::operation(job.model, job.stream),
-            ModelTask::CountTokens => format!("{}:countTokens", job.model),
-            ModelTask::Embed => format!("{}:predict", job.model),
+            ModelTask::Generate | ModelTask::Compact => gemini::operation(model, job.stream),
+            ModelTask::CountTokens => format!("{model}:countTokens"),
+            ModelTask::Embed => format!("{model}:predict"),
         };
         let mut url = self.model_url("google", &operation);
         if gemini::has_events(&job) {
             url.set_query(Some("alt=sse"));
         }
         post(url, job.headers, job.body)
+    }
+
+    /// The path names the version of a model (`…@001`), the body only the model.
+    fn publisher_request(&self, job: UpstreamJob<'_>, publisher: &str) -> HttpRequest {
+        let method = match job.stream {
+            true => "streamRawPredict",
+            false => "rawPredict",
+        };
+        let url = self.model_url(publisher, &format!("{}:{method}", job.model));
+        let body = match (job.model.split_once('@'), RawObject::parse(&job.body)) {
+            (Some((name, _)), Ok(raw)) => raw.with_str("model", name).into(),
+            _ => job.body.clone(),
+        };
+        post(url, job.headers, body)
+    }
+
+    fn shared_request(&self, job: UpstreamJob<'_>) -> HttpRequest {
+        let path = [
+            "v1",
+            "projects",
+            &self.project,
+            "locations",
+            &self.location,
+            "endpoints",
+            "openapi",
+            "chat",
+            "completions",
+        ];
+        post(append_segments(&self.base, path), job.headers, job.body)
     }
 
     fn model_url(&self, publisher: &str, operation: &str) -> Url {
@@ -201,13 +242,59 @@ impl Vertex {
     }
 }
 
-/// The dialect of a model. The vendor follows from the name: all of Anthropic's model names
-/// begin alike.
-fn model_dialect(model: &str) -> Dialect {
+/// How a model is called, which depends on its vendor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ModelApi {
+    Anthropic,
+    Google,
+    /// The Chat API of a vendor, below the models of this publisher.
+    Publisher(&'static str),
+    /// The Chat API that all other vendors share.
+    Shared,
+}
+
+/// Vendors whose models have a path of their own, by how their names begin.
+const PUBLISHERS: [(&str, &str); 5] = [
+    ("codestral", "mistralai"),
+    ("jamba", "ai21"),
+    ("ministral", "mistralai"),
+    ("mistral", "mistralai"),
+    ("mixtral", "mistralai"),
+];
+const MISTRAL: ModelApi = ModelApi::Publisher("mistralai");
+/// Google's own models are also listed with their vendor.
+const GOOGLE_PREFIX: &str = "google/";
+
+/// The API of a model. The vendor follows from the name: it precedes the model, or all names of
+/// its models begin alike.
+fn model_api(model: &str) -> ModelApi {
     if model.starts_with("claude") {
-        Dialect::Messages
-    } else {
-        Dialect::Gemini
+        return ModelApi::Anthropic;
+    }
+    if model.starts_with(GOOGLE_PREFIX) {
+        return ModelApi::Google;
+    }
+    let mut publishers = PUBLISHERS.iter();
+    match publishers.find(|(start, _)| model.starts_with(start)) {
+        Some((_, publisher)) => ModelApi::Publisher(publisher),
+        None if is_of_vendor(model) => ModelApi::Shared,
+        None => ModelApi::Google,
+    }
+}
+
+/// Whether a name is `VENDOR/MODEL`, and not the path of a resource.
+fn is_of_vendor(model: &str) -> bool {
+    let mut parts = model.split('/');
+    let (vendor, name, more) = (parts.next(), parts.next(), parts.next());
+    name.is_some() && more.is_none() && !matches!(vendor, Some("models" | "tunedModels"))
+}
+
+/// The dialect of a model.
+fn model_dialect(model: &str) -> Dialect {
+    match model_api(model) {
+        ModelApi::Anthropic => Dialect::Messages,
+        ModelApi::Google => Dialect::Gemini,
+        ModelApi::Publisher(_) | ModelApi::Shared => Dialect::Chat,
     }
 }
 
@@ -216,12 +303,12 @@ impl Upstream for Vertex {
         &self.base
     }
 
-    fn supports_pass_through(&self, client: ClientDialect, _: ModelTask, model: &str) -> bool {
+    fn supports_pass_through(&self, client: ClientDialect, task: ModelTask, model: &str) -> bool {
+        let is_same = Dialect::from(client) == model_dialect(model);
         match client {
-            ClientDialect::Messages | ClientDialect::Gemini => {
-                Dialect::from(client) == model_dialect(model)
-            }
-            ClientDialect::Chat | ClientDialect::Responses => false,
+            ClientDialect::Messages | ClientDialect::Gemini => is_same,
+            ClientDialect::Chat => is_same && task == ModelTask::Generate,
+            ClientDialect::Responses => false,
         }
     }
 
@@ -230,7 +317,8 @@ impl Upstream for Vertex {
     }
 
     fn token_counter_dialect(&self, model: &str) -> Option<Dialect> {
-        Some(model_dialect(model))
+        let dialect = model_dialect(model);
+        (dialect != Dialect::Chat).then_some(dialect)
     }
 
     fn embedding_dialect(&self, model: &str) -> Option<EmbeddingDialect> {
@@ -246,18 +334,54 @@ impl Upstream for Vertex {
         Some(Box::pin(async move { tokens.token().await.map(Some) }))
     }
 
+    fn write_options(&self, model: &str) -> WriteOptions {
+        let api = model_api(model);
+        let options = match api {
+            ModelApi::Anthropic | ModelApi::Google => self.default_write_options(),
+            ModelApi::Publisher(_) | ModelApi::Shared => WriteOptions {
+                legacy_max_tokens: true,
+                custom_tools: false,
+                openai_fields: false,
+                mistral_rules: api == MISTRAL,
+                mistral_fields: api == MISTRAL,
+                ..WriteOptions::default()
+            },
+        };
+        options.for_model(model, self.base().host_str())
+    }
+
     fn request(&self, mut job: UpstreamJob<'_>, key: Option<&SecretText>) -> BuiltRequest {
         self.authorize(&mut job.headers, key)?;
-        match job.dialect {
-            Dialect::Messages => Ok(self.anthropic_request(job)),
-            _ => Ok(self.google_request(job)),
-        }
+        Ok(match model_api(job.model) {
+            ModelApi::Anthropic => self.anthropic_request(job),
+            ModelApi::Google => self.google_request(job),
+            ModelApi::Publisher(publisher) => self.publisher_request(job, publisher),
+            ModelApi::Shared => self.shared_request(job),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_api_of_a_model_follows_from_its_name() {
+        for (model, api) in [
+            ("claude-opus-4-5@20251101", ModelApi::Anthropic),
+            ("gemini-3-pro", ModelApi::Google),
+            ("google/gemini-3-pro", ModelApi::Google),
+            ("models/gemini-3-pro", ModelApi::Google),
+            ("text-embedding-005", ModelApi::Google),
+            ("mistral-small-2503@001", MISTRAL),
+            ("codestral-2", MISTRAL),
+            ("jamba-1.5-large@001", ModelApi::Publisher("ai21")),
+            ("meta/llama-3.3-70b-instruct-maas", ModelApi::Shared),
+            ("deepseek-ai/deepseek-r1-0528-maas", ModelApi::Shared),
+        ] {
+            assert_eq!(model_api(model), api, "{model}");
+        }
+    }
 
     #[test]
     fn each_sort_of_location_has_its_own_form_of_address() {

@@ -126,6 +126,16 @@ fn addresses_are_completed_as_people_write_them() {
             "https://acme.services.ai.azure.com/openai/v1",
             "https://acme.services.ai.azure.com/openai/v1",
         ),
+        (
+            "azure_ai",
+            "https://acme.services.ai.azure.com/anthropic/",
+            "https://acme.services.ai.azure.com/openai/v1",
+        ),
+        (
+            "azure_ai",
+            "https://acme.services.ai.azure.com/anthropic/v1/messages",
+            "https://acme.services.ai.azure.com/openai/v1",
+        ),
     ] {
         let kind = find(kind).unwrap();
         assert_eq!(kind.complete_base_url(written), completed, "{written}");

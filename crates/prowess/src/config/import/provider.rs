@@ -177,3 +177,56 @@ pub(super) fn duration_text(seconds: f64) -> String {
 pub(super) fn round_up(number: f64) -> u64 {
     number.max(0.0).ceil() as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::import_litellm;
+
+    const CLOUDS: &str = r"
+model_list:
+  - model_name: llama
+    litellm_params: &vertex
+      model: vertex_ai/meta/llama-3.3-70b-instruct-maas
+      vertex_project: acme
+      vertex_location: us-central1
+  - model_name: mistral
+    litellm_params:
+      <<: *vertex
+      model: vertex_ai/mistral-small-2503@001
+  - model_name: claude
+    litellm_params:
+      <<: *vertex
+      model: vertex_ai/claude-opus-4-5@20251101
+  - model_name: foundry-claude
+    litellm_params:
+      model: azure_ai/claude-opus-4-5
+      api_base: https://acme.services.ai.azure.com/anthropic/v1/messages
+      api_key: os.environ/AZURE_AI_API_KEY
+  - model_name: foundry-mistral
+    litellm_params:
+      model: azure_ai/mistral-large
+      api_base: https://acme.services.ai.azure.com/models
+      api_key: os.environ/AZURE_AI_API_KEY
+";
+
+    #[test]
+    fn models_of_other_vendors_on_a_cloud_keep_their_names_and_share_its_provider() {
+        let imported = import_litellm(CLOUDS).unwrap();
+        assert!(imported.ignored.is_empty(), "{:?}", imported.ignored);
+        let toml = imported.toml;
+        for line in [
+            "model = \"meta/llama-3.3-70b-instruct-maas\"",
+            "model = \"mistral-small-2503@001\"",
+            "model = \"claude-opus-4-5@20251101\"",
+            "model = \"claude-opus-4-5\"",
+            "model = \"mistral-large\"",
+            "base_url = \"https://acme.services.ai.azure.com/openai/v1\"",
+        ] {
+            assert!(toml.contains(line), "{line}: {toml}");
+        }
+        for kind in ["vertex", "azure_ai"] {
+            let entries = toml.matches(&format!("kind = \"{kind}\"")).count();
+            assert_eq!(entries, 1, "{kind}: {toml}");
+        }
+    }
+}
