@@ -124,3 +124,29 @@ async fn a_version_of_the_api_that_nobody_knows_is_refused() {
     assert_eq!(answer.status, StatusCode::BAD_REQUEST);
     assert_eq!(answer.code(), "anthropic-version-unknown");
 }
+
+#[tokio::test]
+async fn an_id_with_a_nul_is_no_failure_of_the_server() {
+    let server = Server::new().await;
+    for path in [
+        "/openai/v1/containers/%00",
+        "/openai/v1/containers/%00/files",
+        "/openai/v1/containers/%00/files/%00/content",
+        "/v1/files/%00",
+        "/v1/skills/%00",
+        "/v1/runs/%00",
+        "/v1/responses/%00",
+        "/v1/conversations/%00/items",
+        "/v1/chat/completions/%00",
+    ] {
+        for method in [Method::GET, Method::DELETE] {
+            let call = server.request(TestDialect::OpenAi, method.clone(), path);
+            let refused = call.send().await;
+            assert_ne!(
+                refused.status,
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "{method} {path}"
+            );
+        }
+    }
+}

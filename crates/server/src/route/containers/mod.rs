@@ -152,14 +152,12 @@ fn list_page(all: Vec<Value>, after: Option<&str>, limit: u32) -> Value {
 
 impl From<RunError> for HttpError {
     fn from(error: RunError) -> Self {
+        let error = match error {
+            // What a client named may be at fault.
+            RunError::Store(error) => return error.into(),
+            error => error,
+        };
         let code = match &error {
-            RunError::Store(error) => {
-                return if error.is_transient() {
-                    HttpError::unavailable(error.code(), error)
-                } else {
-                    HttpError::internal(error.code(), error)
-                };
-            }
             RunError::UnknownVersion { error, .. } => error.code(),
             RunError::Toolbox(error) => error.code(),
             RunError::ContainerNotFound { .. } => "container-not-found",
@@ -194,5 +192,19 @@ impl From<RunError> for HttpError {
             Some(param) => refused.with_detail("param", param),
             None => refused,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prowess_store::Error as StoreError;
+
+    use super::*;
+
+    #[test]
+    fn an_id_that_cannot_be_stored_is_the_clients_fault() {
+        let refused = HttpError::from(RunError::Store(StoreError::NulInText));
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+        assert_eq!(refused.code, "nul-in-text");
     }
 }

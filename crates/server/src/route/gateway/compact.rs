@@ -34,7 +34,11 @@ pub(super) async fn compact(
         let field = "input".to_owned();
         return Err(WireError::Missing { field }.into());
     }
-    let request = summary_request(incoming, &history);
+    let mut request = summary_request(incoming, &history);
+    let limits = route.targets().iter();
+    let limits = limits.filter_map(|target| target.known_model()?.output);
+    // No model is asked for more than it can write.
+    request.max_tokens = limits.chain([MAX_SUMMARY_TOKENS]).min();
     let reply = route.call(&request, credentials).await?;
     meter.set_target(&reply.provider, &reply.model, reply.price.as_ref());
     let ModelOutput::Response(whole) = reply.output else {
@@ -66,7 +70,6 @@ fn summary_request(incoming: &ClientRequest<'_>, history: &[Value]) -> Request {
     let raw = incoming.raw;
     let model = raw.get_str("model").unwrap_or_default();
     let mut request = Request::new(Dialect::Responses, model);
-    request.max_tokens = Some(MAX_SUMMARY_TOKENS);
     request.system.push(Block::text(SUMMARY_INSTRUCTIONS));
     let mut text = String::new();
     if let Some(instructions) = raw.get_str("instructions") {
