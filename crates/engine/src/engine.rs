@@ -12,6 +12,7 @@ use crate::containers::sandbox_handle::SandboxHandle;
 use crate::record::RunRecorder;
 use crate::settings::EngineSettings;
 use crate::skill_vectors::SkillEmbedder;
+use crate::spend_check::SpendCheck;
 
 /// What all runs share. Cheap to clone; clones share everything.
 #[derive(Debug, Clone)]
@@ -44,6 +45,9 @@ pub struct RunRequest {
     ///
     /// [`RunLimits::turns`]: crate::RunLimits::turns
     pub max_turns: Option<u32>,
+    /// Whether the run may go on after a turn, by what it has cost; `None` if it may spend
+    /// anything.
+    pub spend_check: Option<SpendCheck>,
     /// The models to call.
     pub route: Route,
     /// What of the client's credentials and headers is passed to the provider.

@@ -6,6 +6,7 @@
 //! | `entry` | the entry points: does a request need a run, start it, count its tokens |
 //! | `engine` | what all runs share |
 //! | `settings` | what the operator configures |
+//! | `spend_check` | whether a run may go on, by what it has cost |
 //! | `client_features` | what a client's dialect can carry and sends back |
 //! | `intake` | before a model is called: selectors, resolving, native skills, plan, prompt, tools |
 //! | `history` | what earlier runs left in a conversation |
@@ -56,6 +57,7 @@ mod pdf_page;
 mod record;
 mod settings;
 mod skill_vectors;
+mod spend_check;
 mod tool_call;
 mod turns;
 
@@ -81,10 +83,11 @@ pub use pdf_page::PdfPage;
 pub use pdf_page::error::PdfPageError;
 pub use prowess_sandbox::{CommandOutcome, LAYOUT, SandboxStatistics};
 pub use prowess_toolbox::CommandRun;
-pub use record::{RunUsage, price_skill_costs};
+pub use record::RunUsage;
 pub use settings::{
     Disclosure, EmbeddingSettings, EngineSettings, RecordDetail, RerunPolicy, RunLimits,
 };
 pub use skill_vectors::SkillVectorsError;
+pub use spend_check::SpendCheck;
 pub use turns::budget::LimitKind;
 pub use turns::run_stream::RunStream;

@@ -127,7 +127,7 @@ async fn what_is_wrong_is_reported_before_a_model_is_called() {
     let new_request = || PromptRequest::new("stage/hero", "hi");
     insta::assert_snapshot!(refused(PromptRequest::new("nowhere/m", "hi")).await, @r#"model-not-found: unknown model "nowhere/m"; use a configured model or PROVIDER/MODEL; providers are stage"#);
     insta::assert_snapshot!(refused(new_request().skill("/no/such/folder")).await, @"source-not-found: /no/such/folder: no such file or folder");
-    insta::assert_snapshot!(refused(new_request().skill("skill_unknown")).await, @"skill-not-found: skill `skill_unknown` not found: it is not stored here, and the provider of model `stage/hero` has no skills of its own; upload it, or name it in `[skills] aliases`");
+    insta::assert_snapshot!(refused(new_request().skill("skill_unknown")).await, @"skill-not-found: skill `skill_unknown` not found: no skill that is stored here has this id (`skill_…`, not a name), and the provider of model `stage/hero` has no skills of its own; upload it, or name it in `[skills] aliases`");
     insta::assert_snapshot!(refused(new_request().skill(skill("a")).skill(skill("a"))).await, @r#"same-name: two skills are named "a" (sha256:e059f5174da28ceeb49636ec81cbd3bdad1f2ca56c1371e8df8be1a1061983a6 and sha256:e059f5174da28ceeb49636ec81cbd3bdad1f2ca56c1371e8df8be1a1061983a6); select only one of them"#);
     let many = (0..21).fold(new_request(), |request, at| {
         request.skill(skill(&format!("s-{at}")))

@@ -116,6 +116,7 @@ impl EngineBench {
             members: Vec::new(),
             auto: None,
             max_turns: None,
+            spend_check: None,
             credentials: ClientCredentials::default(),
         })
     }

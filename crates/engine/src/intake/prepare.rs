@@ -56,6 +56,7 @@ pub(crate) async fn prepare_run(
         members: _,
         auto: _,
         max_turns,
+        spend_check,
     } = run_request;
     let keeps_native_tool = plan.keeps_native_tool(native_skills);
     request.tools =
@@ -122,6 +123,7 @@ pub(crate) async fn prepare_run(
         library,
         container: plan.container,
         max_turns,
+        spend_check,
     })
 }
 

@@ -17,6 +17,7 @@ use crate::intake::resolve::{RunSkill, SkillPin};
 use crate::intake::routing::SkillOffer;
 use crate::intake::run_tools::all_tools;
 use crate::intake::stored_library::StoredLibrary;
+use crate::spend_check::SpendCheck;
 use crate::tool_call::{ToolCall, ToolNames};
 
 /// A request as its model gets it, and what is needed to run it.
@@ -33,6 +34,8 @@ pub(crate) struct PreparedRun {
     pub(crate) container: RunContainer,
     /// Turns that the request allows.
     pub(crate) max_turns: Option<u32>,
+    /// Whether the run may go on after a turn.
+    pub(crate) spend_check: Option<SpendCheck>,
 }
 
 /// Who the run is for, and which models answer: the same on every turn.

@@ -15,6 +15,8 @@ pub(crate) struct RunBudget {
     earlier: Duration,
     turns: u32,
     tokens: u64,
+    /// What the turns cost that this server made, in billionths.
+    spent_nanos: u64,
     sandbox_time: Duration,
 }
 
@@ -29,6 +31,8 @@ pub enum LimitKind {
     Tokens,
     /// Time in the sandbox.
     SandboxTime,
+    /// The money that its client may spend.
+    Budget,
 }
 
 impl LimitKind {
@@ -40,6 +44,7 @@ impl LimitKind {
             LimitKind::WallTime => "wall time",
             LimitKind::Tokens => "tokens",
             LimitKind::SandboxTime => "sandbox time",
+            LimitKind::Budget => "budget",
         }
     }
 }
@@ -52,6 +57,7 @@ impl RunBudget {
             earlier: Duration::ZERO,
             turns: 0,
             tokens: 0,
+            spent_nanos: 0,
             sandbox_time: Duration::ZERO,
         }
     }
@@ -69,6 +75,15 @@ impl RunBudget {
         self.turns += 1;
         let tokens = usage.total_input().saturating_add(usage.output_tokens);
         self.tokens = self.tokens.saturating_add(tokens);
+    }
+
+    /// Counts what a turn cost that this server made.
+    pub(crate) fn add_cost(&mut self, nanos: u64) {
+        self.spent_nanos = self.spent_nanos.saturating_add(nanos);
+    }
+
+    pub(crate) fn spent_nanos(&self) -> u64 {
+        self.spent_nanos
     }
 
     pub(crate) fn add_sandbox_time(&mut self, time: Duration) {

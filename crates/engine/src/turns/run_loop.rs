@@ -28,7 +28,7 @@ use crate::turns::budget::{LimitKind, RunBudget};
 use crate::turns::collect::OutputFiles;
 use crate::turns::dispatch::FinishedCall;
 use crate::turns::noted_steps::{requested, turn_ended};
-use crate::turns::provider_files::{ProviderFileTracker, file_host};
+use crate::turns::provider_files::{ProviderFileTracker, file_account};
 use crate::turns::turn::{CallIds, TurnOutput, stream_turn};
 use crate::turns::upstream_output::UpstreamOutput;
 
@@ -157,7 +157,8 @@ impl RunLoop {
 
     /// Ends the run with an error.
     pub(crate) async fn fail(&mut self, error: RunError) {
-        self.log.set_end("failed", Some(error.to_string()));
+        // The tenant reads the record, and is not shown where the operator keeps a key or data.
+        self.log.set_end("failed", Some(error.client_message()));
         self.log.set_container(self.run.container_id());
         self.writer.send(RunEvent::Failed(error)).await;
     }
@@ -175,6 +176,7 @@ impl RunLoop {
                 response,
                 server_calls,
                 client_calls,
+                text_begins_at: _,
             } = self.run_turn().await?;
             let end = RunEnd {
                 stop_reason: response.stop_reason,
@@ -217,8 +219,13 @@ impl RunLoop {
     /// The limit that ends the run here. Steps that are read again were within the limits when
     /// they were made.
     fn reached_limit(&self) -> Option<LimitKind> {
-        let is_replayed = self.kept.as_ref().is_some_and(KeptSteps::has_recorded);
-        self.budget.reached_limit().filter(|_| !is_replayed)
+        if self.kept.as_ref().is_some_and(KeptSteps::has_recorded) {
+            return None;
+        }
+        let check = self.run.spend_check.as_ref();
+        let is_spent = check.is_some_and(|check| !check.allows(self.budget.spent_nanos()));
+        let reached = self.budget.reached_limit();
+        reached.or(is_spent.then_some(LimitKind::Budget))
     }
 
     /// One turn of the model, read from the journal if it was made before.
@@ -236,7 +243,7 @@ impl RunLoop {
         let tracker = ProviderFileTracker {
             store: context.engine.store(),
             tenant: &context.tenant,
-            provider: file_host(&context.route, &provider),
+            account: file_account(&context.route, &context.credentials, &provider),
         };
         let tools = &self.run.tools;
         let output = stream_turn(output, call_ids, tools, &tracker, &mut self.writer).await;
@@ -253,14 +260,20 @@ impl RunLoop {
             Box::pin(stored).await?;
         }
         let usage = &output.response.usage;
+        let cost = price.map_or(0, |price| price.cost_nanos(usage));
         self.budget.add_turn(usage);
+        if started.called_at.is_some() {
+            self.budget.add_cost(cost);
+        }
         self.log.set_container(self.run.container_id());
-        self.log.add_turn(usage);
+        self.log.add_turn(usage, cost);
         self.send_totals().await;
         self.continue_in_container(output.response.container.take());
         let content = std::mem::take(&mut output.response.content);
-        let rest = &output.response.rest;
-        self.has_server_calls |= self.upstream.add_turn(&content, rest, &provider);
+        let rest = std::mem::take(&mut output.response.rest);
+        let begins_at = output.text_begins_at;
+        let has_calls = self.upstream.add_turn(&content, rest, begins_at, &provider);
+        self.has_server_calls |= has_calls;
         self.add_response(content, !output.server_calls.is_empty());
         Ok(output)
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use prowess_engine::{Engine, EngineSettings, SandboxHandle};
 use prowess_provider::Providers;
 use prowess_provider::config::{ModelConfig, ProviderConfig, ProvidersConfig as Gateway};
@@ -130,51 +131,55 @@ impl Builder {
     ///
     /// # Errors
     /// When providers are invalid, the store cannot be opened, or the cluster cannot be joined.
-    pub async fn open(self) -> Result<Prowess, Error> {
-        let providers = Providers::new(self.gateway)?;
-        let (config, temporary) = match self.store {
-            Some(config) => (config, None),
-            None => {
-                let folder = tempfile::tempdir().map_err(Error::NoFolder)?;
-                (StoreConfig::local(folder.path()), Some(folder))
-            }
-        };
-        let store = Store::open(&config).await?;
-        let settings = match self.sandbox {
-            SandboxChoice::Off => None,
-            SandboxChoice::Default => Some(SandboxSettings::new(config.data_dir.join("sandbox"))),
-            SandboxChoice::Configured(settings) => Some(*settings),
-        };
-        let settings = settings.map(|mut settings| {
-            if let Some(tune) = self.tune_sandbox {
-                tune(&mut settings);
-            }
-            settings
-        });
-        let cluster = match &self.cluster {
-            Some(cluster) => Some(join_cluster(&store, cluster, settings.as_ref()).await?),
-            None => None,
-        };
-        let sandbox_handle = match (settings, &cluster) {
-            (None, _) => SandboxHandle::disabled("it is disabled"),
-            (Some(_), Some(cluster)) => sandbox_of(cluster),
-            (Some(settings), None) => SandboxHandle::opening(Sandbox::open(settings)),
-        };
-        Ok(Prowess(Arc::new(Shared {
-            engine: Engine::with_providers(
-                store.clone(),
-                self.runs,
-                sandbox_handle,
-                Some(providers.clone()),
-            ),
-            store,
-            providers,
-            tenant: self.tenant.unwrap_or_else(TenantId::default_tenant),
-            fetch: self.fetch,
-            #[cfg(feature = "cluster")]
-            cluster,
-            _temporary: temporary,
-        })))
+    pub fn open(self) -> BoxFuture<'static, Result<Prowess, Error>> {
+        Box::pin(async move {
+            let providers = Providers::new(self.gateway)?;
+            let (config, temporary) = match self.store {
+                Some(config) => (config, None),
+                None => {
+                    let folder = tempfile::tempdir().map_err(Error::NoFolder)?;
+                    (StoreConfig::local(folder.path()), Some(folder))
+                }
+            };
+            let store = Store::open(&config).await?;
+            let settings = match self.sandbox {
+                SandboxChoice::Off => None,
+                SandboxChoice::Default => {
+                    Some(SandboxSettings::new(config.data_dir.join("sandbox")))
+                }
+                SandboxChoice::Configured(settings) => Some(*settings),
+            };
+            let settings = settings.map(|mut settings| {
+                if let Some(tune) = self.tune_sandbox {
+                    tune(&mut settings);
+                }
+                settings
+            });
+            let cluster = match &self.cluster {
+                Some(cluster) => Some(join_cluster(&store, cluster, settings.as_ref()).await?),
+                None => None,
+            };
+            let sandbox_handle = match (settings, &cluster) {
+                (None, _) => SandboxHandle::disabled("it is disabled"),
+                (Some(_), Some(cluster)) => sandbox_of(cluster),
+                (Some(settings), None) => SandboxHandle::opening(Sandbox::open(settings)),
+            };
+            Ok(Prowess(Arc::new(Shared {
+                engine: Engine::with_providers(
+                    store.clone(),
+                    self.runs,
+                    sandbox_handle,
+                    Some(providers.clone()),
+                ),
+                store,
+                providers,
+                tenant: self.tenant.unwrap_or_else(TenantId::default_tenant),
+                fetch: self.fetch,
+                #[cfg(feature = "cluster")]
+                cluster,
+                _temporary: temporary,
+            })))
+        })
     }
 }
 

@@ -100,6 +100,7 @@ impl Prowess {
             members: request_skills.members,
             auto: None,
             max_turns: None,
+            spend_check: None,
             route,
             credentials: ClientCredentials::default(),
         };

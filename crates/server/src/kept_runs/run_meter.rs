@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use axum::http::HeaderMap;
-use prowess_engine::{RunEvent, RunStep};
+use prowess_engine::{RunEvent, RunStep, SpendCheck};
 use prowess_provider::Target;
 
 use crate::meter::{Meter, UsageTap};
@@ -40,6 +40,12 @@ impl RunMeter {
         if let Some(trace) = state.meter.trace() {
             trace.write_headers(headers);
         }
+    }
+
+    /// Whether the run may go on after a turn.
+    pub(super) fn spend_check(&self) -> Option<SpendCheck> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.meter.spend_check()
     }
 
     /// Takes an event that is not part of the response.

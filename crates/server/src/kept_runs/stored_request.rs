@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use bytes::Bytes;
-use prowess_engine::RunRequest;
+use prowess_engine::{RunRequest, SpendCheck};
 use prowess_provider::{ClientCredentials, ClientRequest, ModelTask, Route};
 use prowess_store::{Error as StoreError, TenantId};
 use prowess_wire::neutral::Request;
@@ -146,6 +146,7 @@ impl StoredRequest {
         &self,
         tenant: TenantId,
         mut route: Route,
+        spend_check: Option<SpendCheck>,
     ) -> Result<RunRequest, WireError> {
         route.set_owner(tenant.as_str());
         Ok(RunRequest {
@@ -155,6 +156,7 @@ impl StoredRequest {
             members: Vec::new(),
             auto: self.auto,
             max_turns: self.max_turns,
+            spend_check,
             route,
             credentials: ClientCredentials {
                 key: None,

@@ -283,7 +283,8 @@ impl RunTask {
     }
 
     async fn run_kept(&self, kept: KeptRun, route: Route, meter: &Arc<RunMeter>) -> KeptEnd {
-        let mut request = match self.request.run_request(self.tenant.clone(), route) {
+        let (tenant, check) = (self.tenant.clone(), meter.spend_check());
+        let mut request = match self.request.run_request(tenant, route, check) {
             Ok(request) => request,
             Err(error) => {
                 let error = prowess_provider::CallError::from(error).to_api_error();

@@ -17,6 +17,8 @@ const MAX_OUTPUT_TOKENS: u64 = 1_000_000;
 const OUTPUT_FIELDS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
 /// How many choices a Chat client requests.
 const CHOICES_FIELD: &str = "n";
+/// How many completions are generated, of which the best ones are returned.
+const BEST_FIELD: &str = "best_of";
 
 /// Tokens that a request may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,7 +41,7 @@ impl Estimate {
         let number = |field: &str| parse_bound(raw.get(field)?);
         let bound = OUTPUT_FIELDS.iter().filter_map(|field| number(field)).max();
         let output = bound.unwrap_or(DEFAULT_OUTPUT_TOKENS);
-        Estimate::new(body, output, number(CHOICES_FIELD))
+        Estimate::new(body, output, number(CHOICES_FIELD).max(number(BEST_FIELD)))
     }
 
     /// Estimates a Gemini request, whose limits are in its generation config.
@@ -122,6 +124,7 @@ mod tests {
     fn the_bound_of_a_request_counts_for_each_answer_it_wants() {
         assert_eq!(estimate(r#"{"max_tokens":100}"#), (4, 100));
         assert_eq!(estimate(r#"{"max_completion_tokens":7,"n":3}"#).1, 21);
+        assert_eq!(estimate(r#"{"max_tokens":7,"best_of":5}"#).1, 35);
         assert_eq!(estimate(r#"{"max_output_tokens":7,"max_tokens":5}"#).1, 7);
         assert_eq!(estimate("{}").1, DEFAULT_OUTPUT_TOKENS);
         assert_eq!(

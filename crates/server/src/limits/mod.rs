@@ -11,6 +11,10 @@
 //! server claims it ([`crate::kept_runs`]): then it reserves, waits longer, or fails. One that has
 //! finished steps is continued and reserves in any case.
 //!
+//! A run is asked after each turn whether anything is left of the budget, and pauses if not
+//! ([`SpendReservation::leaves_budget`]): what active requests have used so far counts for that, and
+//! not what they have reserved.
+//!
 //! A model without a price costs a budget nothing: its requests are counted as such in the usage,
 //! and their responses say so ([`crate::route::gateway`]).
 //!
@@ -21,6 +25,7 @@
 
 mod bucket;
 mod estimate;
+mod key_usage;
 mod period;
 mod refusal;
 mod reservation;
@@ -38,13 +43,12 @@ pub(crate) use estimate::Estimate;
 pub(crate) use refusal::RequestRefusal;
 pub(crate) use reservation::SpendReservation;
 
-use bucket::Bucket;
+use key_usage::KeyUsage;
 use reservation::Amount;
-use shared::{OtherUsage, OwnUsage};
 
 /// Keys tracked; when exceeded, idle ones are dropped.
 const MAX_TRACKED_KEYS: usize = 10_000;
-/// After this long without a request every rate is full again.
+/// How long without a request a key is remembered in any case.
 const IDLE_KEY_AGE: Duration = Duration::from_secs(120);
 /// How often spending on other servers is looked up.
 const RESEED_INTERVAL: Duration = Duration::from_secs(60);
@@ -52,29 +56,6 @@ const RESEED_INTERVAL: Duration = Duration::from_secs(60);
 /// Recent usage of all keys with limits. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KeyRateLimits(Arc<Mutex<HashMap<String, KeyUsage>>>);
-
-/// Usage of one key.
-#[derive(Debug)]
-struct KeyUsage {
-    requests: Bucket,
-    /// Without reserved tokens.
-    tokens: Bucket,
-    /// Money in billionths since the start of the budget's period.
-    spent: u64,
-    /// Money reserved by active requests.
-    reserved: u64,
-    /// Requests with a reservation.
-    holders: u64,
-    period: Timestamp,
-    seeded: Option<Instant>,
-    last: Instant,
-    /// What was used on this server, for the others of its cluster.
-    own: OwnUsage,
-    /// What was used on the others; empty without a cluster.
-    others: Vec<OtherUsage>,
-    /// Money spent on them since the usage rows were read.
-    others_spent: u64,
-}
 
 impl KeyRateLimits {
     /// Admits a request, or says why not and when to retry. The estimate is reserved until the
@@ -224,6 +205,37 @@ impl KeyRateLimits {
         });
     }
 
+    /// Replaces what an active request had used by what it has used now.
+    fn note_progress(&self, key: &KeyRecord, before: u64, after: u64, is_stored: bool) {
+        let replace = |sum: &mut u64| *sum = sum.saturating_sub(before).saturating_add(after);
+        if before != after {
+            self.with_usage(key, |used, _| {
+                replace(&mut used.in_progress);
+                if is_stored {
+                    replace(&mut used.in_rows);
+                }
+            });
+        }
+    }
+
+    /// Whether anything is left of a key's budget when its active requests have used so much more
+    /// than they have reported.
+    fn has_budget_left(&self, key: &KeyRecord, more: u64) -> bool {
+        let Some(budget) = key.limits.budget else {
+            return true;
+        };
+        let period_start = period::period_start(budget.period, Timestamp::now());
+        self.with_usage(key, |used, _| {
+            let settled = match used.period == period_start {
+                true => used.spent.saturating_add(used.others_spent),
+                // A new period has begun, for which nothing is settled yet.
+                false => 0,
+            };
+            let all = settled.saturating_add(used.in_progress);
+            all.saturating_add(more) < budget.nanos
+        })
+    }
+
     /// Loads the spending of the budget's period, if it is unknown or stale.
     async fn seed_spending(
         &self,
@@ -247,8 +259,9 @@ impl KeyRateLimits {
             let spent = Box::pin(store.spent_nanos(&key.id, period_start)).await;
             let spent = spent.map_err(|error| RequestRefusal::spending_unknown(&error))?;
             self.with_usage(key, |used, now| {
-                // Rows that are still to be written are counted here already.
-                used.spent = used.spent.max(spent);
+                // Rows that are still to be written are counted here already. Those of kept runs
+                // that go on are counted when these end.
+                used.spent = used.spent.max(spent.saturating_sub(used.in_rows));
                 // The rows have what others spent.
                 used.others_spent = 0;
                 used.seeded = Some(now);
@@ -298,126 +311,12 @@ fn to_amounts(key: &KeyRecord, route: &Route, estimate: Option<Estimate>) -> (Am
     (amount.unwrap_or_default(), input.unwrap_or_default())
 }
 
-/// Forgets keys whose rates are full again.
+/// Forgets keys whose rates are full again: of one that has overdrawn them this may take a day.
 fn drop_idle(all: &mut HashMap<String, KeyUsage>, now: Instant) {
-    all.retain(|_, used| used.holders > 0 || now.duration_since(used.last) < IDLE_KEY_AGE);
-}
-
-impl KeyUsage {
-    /// Of a key that has used nothing of its rates.
-    fn new(
-        now: Instant,
-        requests_per_minute: Option<f64>,
-        tokens_per_minute: Option<f64>,
-    ) -> KeyUsage {
-        KeyUsage {
-            requests: Bucket::full(now, requests_per_minute),
-            tokens: Bucket::full(now, tokens_per_minute),
-            spent: 0,
-            reserved: 0,
-            holders: 0,
-            period: Timestamp::EPOCH,
-            seeded: None,
-            last: now,
-            own: OwnUsage::new(now),
-            others: Vec::new(),
-            others_spent: 0,
-        }
-    }
-
-    fn take_request(&mut self) {
-        self.requests.take(1.0);
-        self.own.requests += 1.0;
-    }
-
-    fn take_tokens(&mut self, tokens: f64) {
-        // What is used without a rate must not overdraw the one that a key gets later.
-        if self.own.tokens_per_minute.is_some() {
-            self.tokens.take(tokens);
-        }
-        self.own.tokens += tokens;
-    }
-
-    fn reserve(&mut self, amount: Amount) {
-        self.take_tokens(amount.tokens as f64);
-        self.reserved = self.reserved.saturating_add(amount.nanos);
-        self.holders += u64::from(!amount.is_nothing());
-    }
-
-    /// Gives back what [`KeyUsage::reserve`] took for a request.
-    fn release(&mut self, amount: Amount) {
-        self.take_tokens(-(amount.tokens as f64));
-        self.reserved = self.reserved.saturating_sub(amount.nanos);
-        self.holders = self.holders.saturating_sub(1);
-    }
-
-    fn spend(&mut self, nanos: u64) {
-        self.spent = self.spent.saturating_add(nanos);
-        self.own.spent = self.own.spent.saturating_add(nanos);
-    }
-
-    /// Refuses a request that exceeds what is left.
-    fn check(
-        &mut self,
-        key: &KeyRecord,
-        amount: Amount,
-        now: Instant,
-    ) -> Result<(), RequestRefusal> {
-        let (others_reserved, others_holders) = self.reserved_by_others(now);
-        let is_only = self.holders == 0 && others_holders == 0;
-        if let Some(budget) = key.limits.budget {
-            let reserved = self.reserved.saturating_add(others_reserved);
-            let needed = (!is_only).then(|| reserved.saturating_add(amount.nanos));
-            self.check_budget(key, budget, needed)?;
-        }
-        if let Some(rate) = key.limits.tokens_per_minute {
-            // The only active request may exceed what is left, if anything is.
-            let least = match is_only {
-                true => 1,
-                false => amount.tokens.max(1),
-            };
-            let wait = self.tokens.wait_for(now, rate as f64, least as f64);
-            refuse_if_waiting(wait, |wait| RequestRefusal::token_rate(key, rate, wait))?;
-        }
-        Ok(())
-    }
-
-    fn check_requests(&mut self, key: &KeyRecord, now: Instant) -> Result<(), RequestRefusal> {
-        let Some(rate) = key.limits.requests_per_minute else {
-            return Ok(());
-        };
-        let wait = self.requests.wait_for(now, f64::from(rate), 1.0);
-        refuse_if_waiting(wait, |wait| RequestRefusal::request_rate(key, rate, wait))
-    }
-
-    /// `needed` is what all active requests may spend with this one; none if it is the only one.
-    fn check_budget(
-        &self,
-        key: &KeyRecord,
-        budget: KeyBudget,
-        needed: Option<u64>,
-    ) -> Result<(), RequestRefusal> {
-        let left = budget.nanos.saturating_sub(self.spent);
-        let left = left.saturating_sub(self.others_spent);
-        if left == 0 {
-            let rest = period::time_left(budget.period, Timestamp::now());
-            return Err(RequestRefusal::budget_spent(key, budget, rest));
-        }
-        if needed.is_some_and(|needed| needed > left) {
-            return Err(RequestRefusal::budget_reserved(key, budget));
-        }
-        Ok(())
-    }
-}
-
-fn refuse_if_waiting(
-    wait: Option<Duration>,
-    refusal: impl FnOnce(Duration) -> RequestRefusal,
-) -> Result<(), RequestRefusal> {
-    match wait {
-        None => Ok(()),
-        Some(wait) => Err(refusal(wait)),
-    }
+    all.retain(|_, used| {
+        let is_idle = now.duration_since(used.last) >= IDLE_KEY_AGE;
+        used.holders > 0 || !is_idle || !used.has_full_rates(now)
+    });
 }
 
 #[cfg(test)]

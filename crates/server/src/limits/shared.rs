@@ -52,7 +52,7 @@ pub(super) struct OwnUsage {
     /// With what active requests have reserved.
     pub(super) tokens: f64,
     pub(super) spent: u64,
-    requests_per_minute: Option<f64>,
+    pub(super) requests_per_minute: Option<f64>,
     pub(super) tokens_per_minute: Option<f64>,
 }
 

@@ -1,6 +1,6 @@
 //! What active requests reserve, and that nothing stays reserved.
 
-use prowess_store::{BudgetPeriod, KeyLimits, TenantId};
+use prowess_store::{BudgetPeriod, KeyLimits, StoreConfig, TenantId, UsageRow};
 
 use super::*;
 
@@ -164,4 +164,95 @@ fn many_threads_never_hold_back_more_than_there_is() {
     });
     assert_eq!(held, 10);
     assert_eq!(state(&limits, &key), (0, 1_000, 10));
+}
+
+#[test]
+fn a_run_may_go_on_until_it_and_all_others_have_used_the_budget() {
+    let (limits, key) = (KeyRateLimits::default(), key());
+    let run = reserve(&limits, &key, 100).unwrap();
+    let other = reserve(&limits, &key, 100).unwrap();
+    assert!(run.leaves_budget(999) && !run.leaves_budget(1_000));
+    // What others have used so far counts, and not what they have reserved.
+    other.raise(1, 200);
+    assert!(run.leaves_budget(799) && !run.leaves_budget(800));
+    other.settle(1, 150);
+    assert!(run.leaves_budget(849) && !run.leaves_budget(850));
+    // What it has reported itself counts once.
+    run.raise(1, 500);
+    assert!(run.leaves_budget(500) && run.leaves_budget(849));
+    assert!(!run.leaves_budget(850));
+    run.settle(1, 840);
+    let last = reserve(&limits, &key, 1).unwrap();
+    assert!(last.leaves_budget(9) && !last.leaves_budget(10));
+    drop(last);
+    let in_progress = limits.with_usage(&key, |used, _| used.in_progress);
+    assert_eq!(in_progress, 0);
+}
+
+/// A row of usage of a key.
+fn row(key: &KeyRecord, cost_nanos: u64) -> UsageRow {
+    UsageRow {
+        tenant: key.tenant.clone(),
+        key: Some(key.id.clone()),
+        model: "m".to_owned(),
+        provider: String::new(),
+        upstream_model: String::new(),
+        dialect: "messages".to_owned(),
+        status: 200,
+        requests: 1,
+        unpriced: 0,
+        estimated: 0,
+        input_tokens: 1,
+        output_tokens: 1,
+        cache_read_tokens: 0,
+        cache_write_tokens: 0,
+        cost_nanos,
+        millis: 1,
+        sandbox_millis: 0,
+        skills: Vec::new(),
+    }
+}
+
+#[tokio::test]
+async fn the_turns_of_a_kept_run_count_once_although_their_rows_are_read_meanwhile() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = StoreConfig::local(folder.path());
+    let store = Store::open(&config).await.unwrap();
+    let (limits, key) = (KeyRateLimits::default(), key());
+    let budget = key.limits.budget.unwrap();
+    let run = reserve(&limits, &key, 100).unwrap();
+    run.set_stored();
+    store.record_usage(&[row(&key, 300)]).await.unwrap();
+    run.raise(1, 300);
+    // As when another request of the key arrives.
+    let seeded = limits.seed_spending(&store, &key, budget).await;
+    assert!(seeded.is_ok());
+    assert_eq!(state(&limits, &key).0, 0, "the run has it");
+    store.record_usage(&[row(&key, 200)]).await.unwrap();
+    run.raise(1, 500);
+    run.settle(1, 500);
+    assert_eq!(state(&limits, &key), (500, 0, 0));
+    limits.with_usage(&key, |used, _| used.seeded = None);
+    let seeded = limits.seed_spending(&store, &key, budget).await;
+    assert!(seeded.is_ok());
+    assert_eq!(state(&limits, &key), (500, 0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_has_to_make_up_for_something_is_not_forgotten() {
+    let limits = KeyRateLimits::default();
+    let mut key = key();
+    Arc::make_mut(&mut key).limits = KeyLimits {
+        tokens_per_minute: Some(1_000),
+        ..KeyLimits::default()
+    };
+    let large = limits.reserve(&key, amount(10, 0), INPUT).ok().flatten();
+    large.unwrap().settle(100_000, 0);
+    tokio::time::advance(IDLE_KEY_AGE * 2).await;
+    for number in 0..MAX_TRACKED_KEYS + 10 {
+        let mut other = KeyRecord::clone(&key);
+        other.id = format!("key_of_another_{number}");
+        limits.with_usage(&other, |_, _| {});
+    }
+    assert!(limits.reserve(&key, amount(10, 0), INPUT).is_err());
 }

@@ -1,11 +1,18 @@
 //! Limits of a key: models, rates and budgets.
 
+use prowess_provider::config::{
+    AnthropicOptions, ModelConfig, Policies, Price, ProviderConfig, ProviderKind, ProvidersConfig,
+    RetryPolicy,
+};
+use prowess_provider::{Env, Providers};
+use prowess_server::ServerSettings;
 use prowess_store::{BudgetPeriod, KeyBudget, KeyLimits, KeyScope};
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
 
 use crate::bodies::{MESSAGES, question};
-use crate::gateway::{ClientResponse, Gateway, path};
+use crate::gateway::{ClientResponse, Gateway, KEY, path};
+use crate::runs::{load, model_response, request_naming, stored};
 
 const CLIENTS: [ClientDialect; 3] = [
     ClientDialect::Messages,
@@ -194,4 +201,97 @@ async fn a_model_without_a_price_costs_a_budget_nothing_and_its_response_is_mark
     assert_eq!(spent.header("prowess-unpriced"), None);
     let refused = ask(&gateway, ClientDialect::Chat, "stage/hero", &key).await;
     assert_eq!(refused.status, 429, "{}", refused.text());
+}
+
+#[tokio::test]
+async fn a_run_pauses_once_the_budget_of_its_key_is_spent() {
+    for keep in [false, true] {
+        let gateway = Gateway::start().await;
+        let skill = stored(&gateway).await;
+        let turn = model_response("ant/m1", false, "Let me see.", &load());
+        gateway.upstream.respond_always(turn);
+        // The first turn costs 240,000 billionths.
+        let limits = budget(200_000, BudgetPeriod::Ever);
+        let key = gateway.key("default", KeyScope::Use, &limits).await;
+        let request = request_naming(ClientDialect::Messages, "small", &skill, false);
+        let mut headers = vec![("x-api-key", key.as_str())];
+        if keep {
+            headers.push(("prowess-keep", "true"));
+        }
+        let paused = gateway
+            .send("/v1/messages", &headers, request.to_string())
+            .await;
+        assert_eq!(paused.status, 200, "{}", paused.text());
+        assert_eq!(paused.json()["stop_reason"], "pause_turn");
+        assert_eq!(gateway.upstream.requests().await.len(), 1);
+        let refused = ask(&gateway, ClientDialect::Messages, "small", &key).await;
+        assert_eq!(refused.status, 429, "{}", refused.text());
+    }
+}
+
+#[tokio::test]
+async fn each_turn_of_a_run_costs_what_its_model_does() {
+    let gateway = Gateway::start().await;
+    let url = gateway.upstream.url();
+    let price = |amount: f64| {
+        Some(Price {
+            input: amount,
+            output: amount,
+            ..Price::default()
+        })
+    };
+    let anthropic = ProviderKind::new(AnthropicOptions::default());
+    let once = || Policies {
+        retry: RetryPolicy {
+            max_attempts: 1,
+            ..RetryPolicy::default()
+        },
+        ..Policies::default()
+    };
+    let at = |name: &str, kind: ProviderKind| ProviderConfig {
+        policies: once(),
+        ..ProviderConfig::new(name, kind)
+            .with_base_url(url)
+            .with_api_key(KEY)
+    };
+    let providers = Providers::new(ProvidersConfig {
+        providers: vec![at("cheap", anthropic.clone()), at("dear", anthropic)],
+        models: vec![
+            ModelConfig {
+                price: price(1.0),
+                ..ModelConfig::new("mixed", "cheap").with_fallbacks(["large"])
+            },
+            ModelConfig {
+                price: price(100.0),
+                ..ModelConfig::new("large", "dear")
+            },
+        ],
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
+    });
+    let gateway = gateway
+        .beside(ServerSettings {
+            providers: Some(providers.unwrap()),
+            ..ServerSettings::default()
+        })
+        .await;
+    let skill = stored(&gateway).await;
+    let overloaded = r#"{"type":"error","error":{"type":"overloaded_error","message":"busy"}}"#;
+    gateway
+        .upstream
+        .respond(model_response("ant/m1", false, "Let me see.", &load()))
+        .respond(MockResponse::json(529, overloaded))
+        .respond(model_response("ant/m1", false, "Done.", &[]));
+    let request = request_naming(ClientDialect::Messages, "mixed", &skill, false);
+    let answer = gateway.post("/v1/messages", request.to_string()).await;
+    assert_eq!(
+        answer.json()["stop_reason"],
+        "end_turn",
+        "{}",
+        answer.text()
+    );
+    gateway.app.flush().await;
+    let usage = gateway.get("/v1/usage", &[]).await.json();
+    // 40 tokens for 1 per million, and 40 for 100.
+    assert_eq!(usage["data"][0]["cost"], 0.00404, "{usage}");
 }

@@ -127,6 +127,7 @@ impl Bed {
             members: Vec::new(),
             auto: None,
             max_turns: None,
+            spend_check: None,
             credentials: ClientCredentials::default(),
         }
     }
