@@ -76,6 +76,8 @@ struct ServerState {
     webhook_wake: Arc<Notify>,
     batch_wake: Arc<Notify>,
     local_runs: LocalRuns,
+    /// Who look into the store for events of runs that this server does not have.
+    run_pollers: TenantRequests,
     refusal_budget: RefusalBudget,
     reloads: Reloads,
     installation_checks: InstallationChecksSlot,
@@ -101,6 +103,7 @@ impl App {
             webhook_wake: Arc::default(),
             batch_wake: Arc::default(),
             local_runs: LocalRuns::new(),
+            run_pollers: TenantRequests::new(usize::MAX),
             refusal_budget: RefusalBudget::default(),
             telemetry: settings.telemetry.clone().map(Telemetry::new),
             archive_digests: ArchiveDigests::default(),
@@ -256,6 +259,11 @@ impl App {
     /// The kept runs of this server.
     pub(crate) fn local_runs(&self) -> &LocalRuns {
         &self.state.server.local_runs
+    }
+
+    /// Those of each tenant who wait for runs that this server does not have.
+    pub(crate) fn run_pollers(&self) -> &TenantRequests {
+        &self.state.server.run_pollers
     }
 
     /// Notified when there may be more to schedule for batches.

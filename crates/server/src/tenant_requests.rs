@@ -71,6 +71,12 @@ pub(crate) struct TenantRequest {
 }
 
 impl TenantRequest {
+    /// How many are active, itself included.
+    pub(crate) fn active(&self) -> usize {
+        self.counter()
+            .map_or(1, |counter| counter.load(Ordering::Relaxed))
+    }
+
     fn counter(&self) -> Option<&AtomicUsize> {
         self.counters.get(self.at)
     }
@@ -108,7 +114,8 @@ mod tests {
             assert_eq!(refused.code, "tenant-requests-busy");
         }
         drop(first);
-        assert!(requests.begin(&tenant).is_ok());
+        let last = requests.begin(&tenant).unwrap();
+        assert_eq!(last.active(), 2);
     }
 
     #[test]

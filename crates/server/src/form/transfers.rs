@@ -1,5 +1,6 @@
 //! Concurrent uploads and downloads. A tenant may use half of the permits, so that its slow
-//! transfers do not block others; of downloads without a key, a client's network may.
+//! transfers do not block others; of downloads without a key, a client's network may. Of lists,
+//! searches and reads of stored texts a tenant has a quarter, and a network of clients without a key.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -17,6 +18,19 @@ use crate::settings::ServerSettings;
 
 /// Requests of one tenant that wait for a permit.
 const MAX_WAITING_PER_TENANT: usize = 64;
+/// Stored texts that are read at once, before their bytes are counted, and those of one tenant.
+/// Most take no time, so many may wait.
+const STORED_READS: usize = 32;
+const STORED_READS_PER_TENANT: usize = 8;
+const MAX_WAITING_READS: usize = 4_096;
+/// The same of lists and searches, which keep the few connections to the database busy.
+const LISTS: usize = 64;
+const LISTS_PER_TENANT: usize = 16;
+const LIST_BOUNDS: PoolBounds = PoolBounds {
+    total: LISTS,
+    per_owner: LISTS_PER_TENANT,
+    waiting_per_owner: MAX_WAITING_READS,
+};
 /// Files are spooled to disk, so more of them may be uploaded at once.
 const FILES_PER_SKILL: usize = 4;
 /// Retry delay sent to clients.
@@ -29,8 +43,11 @@ pub(crate) struct Transfers {
     skills: FairPool<TenantId>,
     files: FairPool<TenantId>,
     archives: FairPool<TenantId>,
+    stored: FairPool<TenantId>,
+    lists: FairPool<TenantId>,
     /// Of clients without a key, by their networks.
     public: FairPool<Option<IpAddr>>,
+    public_lists: FairPool<Option<IpAddr>>,
     wait: Duration,
 }
 
@@ -57,7 +74,14 @@ impl Transfers {
             skills: FairPool::new(PoolBounds::half_per_owner(skills, MAX_WAITING_PER_TENANT)),
             files: FairPool::new(PoolBounds::half_per_owner(files, MAX_WAITING_PER_TENANT)),
             archives: FairPool::new(PoolBounds::half_per_owner(skills, MAX_WAITING_PER_TENANT)),
+            stored: FairPool::new(PoolBounds {
+                total: STORED_READS,
+                per_owner: STORED_READS_PER_TENANT,
+                waiting_per_owner: MAX_WAITING_READS,
+            }),
+            lists: FairPool::new(LIST_BOUNDS),
             public: FairPool::new(PoolBounds::half_per_owner(skills, MAX_WAITING_PER_TENANT)),
+            public_lists: FairPool::new(LIST_BOUNDS),
             wait: settings.upload_wait,
         }
     }
@@ -99,6 +123,31 @@ impl Transfers {
         self.acquire(&self.public, &network).await
     }
 
+    /// A permit to read stored texts of any size into memory, until they are counted there.
+    pub(crate) async fn acquire_stored_read(
+        &self,
+        tenant: &TenantId,
+    ) -> Result<TransferPermit, HttpError> {
+        self.acquire(&self.stored, tenant).await
+    }
+
+    /// A permit to list or search what is stored, until the store has answered.
+    pub(crate) async fn acquire_list(
+        &self,
+        tenant: &TenantId,
+    ) -> Result<TransferPermit, HttpError> {
+        self.acquire(&self.lists, tenant).await
+    }
+
+    /// A permit to look for public skills without a key. Those who have none share with one another:
+    /// they take nothing from the tenant whose skills these are.
+    pub(crate) async fn acquire_public_list(
+        &self,
+        network: Option<IpAddr>,
+    ) -> Result<PublicPermit, HttpError> {
+        self.acquire(&self.public_lists, &network).await
+    }
+
     async fn acquire<O: Owner>(
         &self,
         pool: &FairPool<O>,
@@ -118,4 +167,105 @@ fn busy_error() -> HttpError {
         "too many concurrent uploads or downloads; send fewer at once, and try again shortly",
     )
     .retry_after(RETRY_SECONDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+    use prowess_store::{Store, StoreConfig};
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::app::App;
+
+    /// What lists or searches.
+    const LISTING: [&str; 12] = [
+        "/v1/skills",
+        "/v1/skills?query=pdf",
+        "/v1/skills/search?query=pdf",
+        "/v1/skills/overlap",
+        "/v1/skills/usage",
+        "/v1/files",
+        "/v1/runs",
+        "/v1/usage",
+        "/v1/admin/audit",
+        "/v1/admin/keys",
+        "/v1/batches",
+        "/v1/messages/batches",
+    ];
+    /// What reads stored texts.
+    const READING: [&str; 6] = [
+        "/v1/chat/completions",
+        "/v1/chat/completions/chatcmpl-1",
+        "/v1/chat/completions/chatcmpl-1/messages",
+        "/v1/responses/resp_1",
+        "/v1/responses/resp_1/input_items",
+        "/v1/conversations/conv_1/items",
+    ];
+
+    async fn status(app: &App, path: &str) -> StatusCode {
+        let request = Request::get(path).header("host", "localhost");
+        let request = request.body(Body::empty()).unwrap();
+        app.service().oneshot(request).await.unwrap().status()
+    }
+
+    #[tokio::test]
+    async fn one_tenant_never_has_all_lists_and_reads_of_stored_texts() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::local(folder.path())).await;
+        let settings = ServerSettings {
+            upload_wait: Duration::ZERO,
+            ..ServerSettings::default()
+        };
+        let app = App::new(store.unwrap(), settings);
+        let (own, other) = (TenantId::default_tenant(), TenantId::new("other").unwrap());
+        let transfers = app.transfers();
+        let (mut lists, mut reads) = (Vec::new(), Vec::new());
+        for _ in 0..LISTS_PER_TENANT {
+            lists.push(transfers.acquire_list(&own).await.unwrap());
+        }
+        for _ in 0..STORED_READS_PER_TENANT {
+            reads.push(transfers.acquire_stored_read(&own).await.unwrap());
+        }
+        for path in LISTING.into_iter().chain(READING) {
+            let refused = StatusCode::TOO_MANY_REQUESTS;
+            assert_eq!(status(&app, path).await, refused, "{path}");
+        }
+        assert!(transfers.acquire_list(&other).await.is_ok());
+        assert!(transfers.acquire_stored_read(&other).await.is_ok());
+        drop((lists, reads));
+        for path in LISTING {
+            assert_eq!(status(&app, path).await, StatusCode::OK, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn who_reads_the_public_index_takes_nothing_from_its_tenant() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::local(folder.path())).await;
+        let settings = ServerSettings {
+            upload_wait: Duration::ZERO,
+            index_tenant: Some(TenantId::default_tenant()),
+            ..ServerSettings::default()
+        };
+        let app = App::new(store.unwrap(), settings);
+        let public = [
+            "/.well-known/agent-skills/index.json",
+            "/.well-known/skills/index.json",
+        ];
+        let mut readers = Vec::new();
+        for _ in 0..LISTS_PER_TENANT {
+            let permit = app.transfers().acquire_public_list(None).await;
+            readers.push(permit.unwrap());
+        }
+        for path in public {
+            let refused = StatusCode::TOO_MANY_REQUESTS;
+            assert_eq!(status(&app, path).await, refused, "{path}");
+        }
+        assert_eq!(status(&app, "/v1/skills").await, StatusCode::OK);
+        drop(readers);
+        for path in public {
+            assert_eq!(status(&app, path).await, StatusCode::OK, "{path}");
+        }
+    }
 }

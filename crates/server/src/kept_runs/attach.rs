@@ -71,6 +71,8 @@ impl Attachment {
     /// # Errors
     /// When the tenant has no such run.
     pub(crate) async fn open(app: &App, tenant: &TenantId, run: &str) -> Result<Self, HttpError> {
+        // A request may be large, and anybody of the tenant may follow its run.
+        let _permit = app.transfers().acquire_stored_read(tenant).await?;
         let stored = app.store().journal_request(tenant, run).await?;
         Attachment::from_stored(app, tenant, run, &stored)
     }

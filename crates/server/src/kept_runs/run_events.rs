@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use crate::app::App;
 use crate::cluster::run_wakes::RunWakes;
+use crate::tenant_requests::TenantRequest;
 
 /// How often the events of a run are looked for that another server has.
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
@@ -22,6 +23,9 @@ const ANNOUNCED_POLL_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_OUTAGE: Duration = Duration::from_secs(30);
 /// How often the store is tried meanwhile.
 const OUTAGE_POLL_INTERVAL: Duration = Duration::from_millis(500);
+/// The least wait for each of those of a tenant who look at the same time, so that together they
+/// do not look more often than a few.
+const WAIT_PER_POLLER: Duration = Duration::from_millis(5);
 /// The first time that is waited: this server may be about to start the run.
 const FIRST_WAIT: Duration = Duration::from_millis(5);
 
@@ -38,6 +42,8 @@ pub(super) struct RunEvents {
     wakes: Option<RunWakes>,
     /// How long to wait for a run that this server does not have.
     poll: Duration,
+    /// Counts it among those of the tenant who wait so.
+    polling: Option<TenantRequest>,
     /// Since when the store has failed. Those who follow a run drop [`next`](Self::next) to send
     /// a ping, and call it again.
     failing_since: Option<Instant>,
@@ -54,6 +60,7 @@ impl RunEvents {
             stored: None,
             wakes: None,
             poll: FIRST_WAIT,
+            polling: None,
             failing_since: None,
             ended: None,
         }
@@ -117,16 +124,26 @@ impl RunEvents {
                 return;
             }
         }
+        let wait = self.poll.max(self.least_wait());
         let Some(wakes) = &mut self.wakes else {
-            tokio::time::sleep(self.poll).await;
+            tokio::time::sleep(wait).await;
             self.poll = POLL_INTERVAL.min(self.poll * 2);
             return;
         };
-        if !wakes.wait(self.poll).await {
+        if !wakes.wait(wait).await {
             self.wakes = None;
-            tokio::time::sleep(self.poll).await;
+            tokio::time::sleep(wait).await;
         }
         self.poll = ANNOUNCED_POLL_INTERVAL.min(self.poll * 2);
+    }
+
+    /// The share of this one in how often the tenant's may look.
+    fn least_wait(&mut self) -> Duration {
+        if self.polling.is_none() {
+            self.polling = self.app.run_pollers().begin(&self.tenant).ok();
+        }
+        let polling = self.polling.as_ref().map_or(1, TenantRequest::active);
+        WAIT_PER_POLLER.saturating_mul(u32::try_from(polling).unwrap_or(u32::MAX))
     }
 
     /// What is stored, as far as this server knows without asking the store.
@@ -135,6 +152,7 @@ impl RunEvents {
             self.stored = self.app.local_runs().subscribe(&self.run);
         }
         let stored = *self.stored.as_mut()?.borrow_and_update();
+        self.polling = None;
         if !stored.is_final {
             self.poll = FIRST_WAIT;
             self.wakes = None;
@@ -182,6 +200,24 @@ mod tests {
 
     /// As long as streams are silent before a ping.
     const PING: Duration = Duration::from_secs(15);
+
+    #[tokio::test]
+    async fn many_who_wait_for_the_same_tenants_runs_look_less_often() {
+        let folder = tempfile::tempdir().unwrap();
+        let config = StoreConfig::local(folder.path());
+        let store = Store::open(&config).await.unwrap();
+        let app = App::new(store, ServerSettings::default());
+        let many = TenantId::default_tenant();
+        let mut waiting: Vec<_> = (0..1_000)
+            .map(|_| RunEvents::new(&app, &many, "run_1"))
+            .collect();
+        let waits: Vec<_> = waiting.iter_mut().map(RunEvents::least_wait).collect();
+        assert_eq!(waits.first(), Some(&WAIT_PER_POLLER));
+        assert_eq!(waits.last(), Some(&Duration::from_secs(5)));
+        drop(waiting);
+        let mut alone = RunEvents::new(&app, &many, "run_1");
+        assert_eq!(alone.least_wait(), WAIT_PER_POLLER);
+    }
 
     #[tokio::test]
     async fn a_follower_that_sends_pings_learns_of_an_outage() {

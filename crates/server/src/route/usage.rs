@@ -39,6 +39,7 @@ async fn list(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::Administer)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let tenant = match (principal.key(), query.get("tenant")) {
         (Some(_), _) => Some(principal.tenant.clone()),
         (None, None) => None,

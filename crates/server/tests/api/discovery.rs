@@ -127,17 +127,27 @@ async fn installers_may_ask_with_head() {
 }
 
 #[tokio::test]
-async fn archives_that_anybody_may_download_are_few_at_a_time() {
+async fn what_anybody_may_download_is_little_at_a_time() {
     let server = public_with(ServerSettings {
         uploads: 2,
         upload_wait: Duration::ZERO,
         ..ServerSettings::default()
     })
     .await;
-    let path = "/.well-known/agent-skills/many-files.tar.gz";
+    for path in [
+        "/.well-known/agent-skills/many-files.tar.gz",
+        "/.well-known/agent-skills/one-file/SKILL.md",
+        "/.well-known/skills/many-files/scripts/run.sh",
+    ] {
+        check_few_at_a_time(&server, path).await;
+    }
+}
+
+/// While a client has not read a file, another one of its network gets none.
+async fn check_few_at_a_time(server: &Server, path: &str) {
     let request = Request::get(path).body(Body::empty()).unwrap();
     let unread = server.front.clone().oneshot(request).await.unwrap();
-    assert_eq!(unread.status(), StatusCode::OK);
+    assert_eq!(unread.status(), StatusCode::OK, "{path}");
     let size: usize = unread.headers()["content-length"]
         .to_str()
         .unwrap()
@@ -149,7 +159,7 @@ async fn archives_that_anybody_may_download_are_few_at_a_time() {
         (StatusCode::TOO_MANY_REQUESTS, "transfers-busy")
     );
     // Those with a key have permits of their own.
-    let id = server.skill("another").await;
+    let id = server.skill(&format!("another-{size}")).await;
     let own = format!("/v1/skills/{id}/content");
     let downloaded = server.get(TestDialect::OpenAi, &own).send().await;
     assert_eq!(downloaded.status, StatusCode::OK);

@@ -33,6 +33,7 @@ pub(super) async fn list(
     headers: HeaderMap,
 ) -> Result<Response, HttpError> {
     principal.require(Permission::Administer)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let requested = RequestedEntries::parse(&principal, &query)?;
     let request = page::parse_anthropic(&query, SortOrder::Descending)?;
     if wants_lines(&headers) {

@@ -17,6 +17,7 @@ pub(crate) async fn list(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::UseModels)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let limit = parse_limit(&query, 20)?;
     let mut found = app.engine().containers(&principal.tenant).list().await?;
     if let Some(name) = query.get("name") {

@@ -39,7 +39,8 @@ pub(super) async fn archive(
     Ok((body_with_permit(archive.into(), permit), size))
 }
 
-async fn acquire_permit(app: &App) -> Result<PublicPermit, HttpError> {
+/// A permit to have a skill in memory for somebody without a key.
+pub(super) async fn acquire_permit(app: &App) -> Result<PublicPermit, HttpError> {
     let transfers = app.transfers();
     transfers.acquire_public_download(current::network()).await
 }

@@ -4,8 +4,9 @@ use axum::extract::State;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_LENGTH;
 use axum::response::Response;
+use prowess_skill::Bundle;
 
-use super::{archives, catalogue, not_found_error, public_response};
+use super::{archives, catalogue, not_found_error, public_response, single_files};
 use crate::app::App;
 use crate::error::HttpError;
 use crate::extract::PathParams;
@@ -31,7 +32,12 @@ pub(crate) async fn skill_md(
     PathParams(name): PathParams<String>,
 ) -> Result<Response, HttpError> {
     let resolved = catalogue::find_skill(&app, &name).await?;
-    let skill = app.store().load(&resolved).await?;
-    let text = bytes::Bytes::copy_from_slice(skill.bundle.skill_md());
-    Ok(public_response("text/markdown; charset=utf-8", text))
+    let kind = "text/markdown; charset=utf-8";
+    let main = |bundle: &Bundle| {
+        bundle
+            .get(bundle.skill_file().as_str())
+            .map(|file| file.data.clone())
+    };
+    let found = single_files::send(&app, &resolved, kind, main).await?;
+    found.ok_or_else(|| not_found_error(&name))
 }

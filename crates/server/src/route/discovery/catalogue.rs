@@ -10,7 +10,9 @@ use prowess_store::{
 
 use super::not_found_error;
 use crate::app::App;
+use crate::connections::current;
 use crate::error::HttpError;
+use crate::form::transfers::PublicPermit;
 
 /// The public tenant, if configured.
 pub(super) fn public_tenant(app: &App) -> Result<&TenantId, HttpError> {
@@ -28,6 +30,7 @@ pub(super) async fn list_skills(
     app: &App,
 ) -> Result<BTreeMap<String, Arc<ResolvedSkill>>, HttpError> {
     let tenant = public_tenant(app)?;
+    let _permit = acquire_permit(app).await?;
     let page = PageRequest {
         limit: MAX_PAGE_ITEMS,
         ..PageRequest::default()
@@ -59,6 +62,7 @@ pub(super) async fn find_skill(app: &App, name: &str) -> Result<Arc<ResolvedSkil
     if !is_portable_name(name) {
         return Err(not_found_error(name));
     }
+    let _permit = acquire_permit(app).await?;
     let filter = SkillFilter {
         name: Some(name.to_owned()),
         ..SkillFilter::default()
@@ -71,4 +75,10 @@ pub(super) async fn find_skill(app: &App, name: &str) -> Result<Arc<ResolvedSkil
     let skill = skills.first().ok_or_else(|| not_found_error(name))?;
     let version = VersionSelector::Default;
     Ok(app.store().resolve(tenant, &skill.id, &version).await?)
+}
+
+/// A permit to ask the store for somebody without a key.
+async fn acquire_permit(app: &App) -> Result<PublicPermit, HttpError> {
+    let transfers = app.transfers();
+    transfers.acquire_public_list(current::network()).await
 }

@@ -2,9 +2,10 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use prowess_skill::Bundle;
 use serde_json::{Value, json};
 
-use super::{catalogue, not_found_error, public_response};
+use super::{catalogue, not_found_error, public_response, single_files};
 use crate::app::App;
 use crate::error::HttpError;
 use crate::extract::PathParams;
@@ -34,15 +35,12 @@ pub(crate) async fn file(
     PathParams((name, path)): PathParams<(String, String)>,
 ) -> Result<Response, HttpError> {
     let resolved = catalogue::find_skill(&app, &name).await?;
-    let skill = app.store().load(&resolved).await?;
-    let file = skill
-        .bundle
-        .get(&path)
-        .ok_or_else(|| not_found_error(&format!("{name}/{path}")))?;
     let kind = if path.ends_with(".md") {
         "text/markdown; charset=utf-8"
     } else {
         "application/octet-stream"
     };
-    Ok(public_response(kind, file.data.clone()))
+    let named = |bundle: &Bundle| bundle.get(&path).map(|file| file.data.clone());
+    let found = single_files::send(&app, &resolved, kind, named).await?;
+    found.ok_or_else(|| not_found_error(&format!("{name}/{path}")))
 }

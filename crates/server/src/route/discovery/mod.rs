@@ -15,6 +15,7 @@ mod artifact;
 mod catalogue;
 mod index;
 mod legacy;
+mod single_files;
 
 use axum::body::Body;
 use axum::http::StatusCode;

@@ -22,6 +22,7 @@ pub(crate) async fn list(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::ReadFiles)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let filter = FileFilter {
         scope: query.get("scope_id").map(str::to_owned),
         purpose: query.get("purpose").map(str::to_owned),

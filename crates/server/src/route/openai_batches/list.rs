@@ -18,6 +18,7 @@ pub(crate) async fn list(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::UseModels)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let request = page::parse_openai(&query)?;
     let kind = BatchKind::File;
     let found = app.store().list_batches(&principal.tenant, kind, &request);

@@ -17,6 +17,7 @@ pub(crate) async fn list(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::ReadRuns)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let request = page::parse_anthropic(&query, SortOrder::Descending)?;
     let filter = RunFilter {
         model: query.get("model"),

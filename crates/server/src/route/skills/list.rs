@@ -20,6 +20,7 @@ pub(crate) async fn list(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::ReadSkills)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     // An empty query is one too: the store refuses it.
     if let Some(words) = query.all("query").next() {
         return search::search(&app, dialect, &principal, &query, words).await;

@@ -23,6 +23,7 @@ pub(crate) async fn overlap(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::ReadSkills)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let (store, tenant) = (app.store(), &principal.tenant);
     let (examined, next): (Vec<SkillRecord>, _) = match query.get("skill_id") {
         Some(id) => {

@@ -22,6 +22,7 @@ pub(crate) async fn search_ranked(
     query: Query,
 ) -> Result<Json<SkillMatches>, HttpError> {
     principal.require(Permission::ReadSkills)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let limit = page::parse_filled_limit(&query)?;
     let task = query.all("query").next().unwrap_or_default();
     let engine = app.engine();

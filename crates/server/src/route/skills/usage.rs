@@ -30,6 +30,7 @@ pub(crate) async fn usage(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::ReadRuns)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let days = parse_days(&query)?;
     // Today counts as a day.
     let since = Timestamp::now().before(Duration::from_secs((days - 1) * DAY));

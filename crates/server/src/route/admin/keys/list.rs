@@ -19,6 +19,7 @@ pub(crate) async fn list(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::Administer)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let tenant = tenant_of(&principal, &query)?;
     let request = page::parse_anthropic(&query, SortOrder::Descending)?;
     let page = app.store().page_of_keys(tenant.as_ref(), &request).await?;

@@ -17,6 +17,7 @@ pub(crate) async fn list(
     PathParams(id): PathParams<String>,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::ReadSkills)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let labels = app
         .store()
         .labels_of_skill(&principal.tenant, ids::canonical_skill_id(&id))

@@ -21,6 +21,7 @@ pub(crate) async fn list(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::ReadSkills)?;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let (store, tenant, id) = (app.store(), &principal.tenant, ids::canonical_skill_id(&id));
     match dialect {
         ApiDialect::Anthropic(betas) => {
