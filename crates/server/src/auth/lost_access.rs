@@ -17,9 +17,28 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// until then, not be made again for each event: its time would start again.
 pub(crate) type LostAccess = BoxFuture<'static, HttpError>;
 
+/// Does some work for as long as its sender has access; then it is dropped.
+///
+/// # Errors
+/// When access is lost before the work is done.
+pub(crate) async fn while_accessible<F: Future>(
+    lost: &mut LostAccess,
+    work: F,
+) -> Result<F::Output, HttpError> {
+    tokio::select! {
+        biased;
+        output = work => Ok(output),
+        refusal = lost => Err(refusal),
+    }
+}
+
 impl Principal {
     /// Completes when the key was revoked, has expired or has lost the permission.
     pub(crate) fn lost_access(&self, app: &App, permission: Permission) -> LostAccess {
+        if self.key.is_none() && self.secret.is_none() {
+            // Nothing that could be revoked. Allocates nothing.
+            return Box::pin(std::future::pending::<HttpError>());
+        }
         let (app, principal) = (app.clone(), self.clone());
         Box::pin(async move {
             loop {

@@ -21,7 +21,7 @@ use axum::http::{HeaderMap, HeaderName, StatusCode};
 use prowess_store::{KeyRecord, KeyScope, TenantId};
 
 pub(crate) use loopback::is_loopback;
-pub(crate) use lost_access::LostAccess;
+pub(crate) use lost_access::{LostAccess, while_accessible};
 
 use in_process::InProcessCaller;
 

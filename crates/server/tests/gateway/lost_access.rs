@@ -7,11 +7,12 @@ use axum::http::Request;
 use prowess_store::{KeyChange, KeyGranter, KeyLimits, KeyScope};
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
-use serde_json::json;
+use serde_json::{Value, json};
 use tower::ServiceExt;
 
-use crate::bodies::question;
+use crate::bodies::{CHAT_STREAM, MESSAGES_STREAM, question};
 use crate::gateway::{Gateway, path};
+use crate::runs::{load, model_response, request_naming, stored};
 
 /// What is done to a key.
 #[derive(Debug, Clone, Copy)]
@@ -59,6 +60,40 @@ async fn begin(gateway: &Gateway, key: &str, path: &str) -> Body {
     let response = response.unwrap();
     assert_eq!(response.status(), 200, "{path}");
     response.into_body()
+}
+
+/// The body of a response to a request that was sent, which has started.
+async fn begin_post(gateway: &Gateway, key: &str, path: &str, request: &Value) -> Body {
+    let request = Request::builder()
+        .method("POST")
+        .uri(path)
+        .header("host", "localhost")
+        .header("content-type", "application/json")
+        .header("x-api-key", key)
+        .body(Body::from(request.to_string()));
+    let response = gateway.app.service().oneshot(request.unwrap()).await;
+    let response = response.unwrap();
+    assert_eq!(response.status(), 200, "{path}");
+    response.into_body()
+}
+
+/// The beginning of a stream, up to the event with this text.
+fn beginning(stream: &str, text: &str) -> MockResponse {
+    let start = stream.find(text).unwrap();
+    let end = stream[start..].find("\n\n").unwrap();
+    MockResponse::sse(&stream[..start + end + 2]).then_hang()
+}
+
+/// The usage of all requests so far, once it is written.
+async fn usage(gateway: &Gateway) -> Value {
+    loop {
+        gateway.app.flush().await;
+        let answer = gateway.get("/v1/usage", &[]).await.json();
+        if answer["data"][0]["output_tokens"].is_u64() {
+            return answer["data"][0].clone();
+        }
+        tokio::task::yield_now().await;
+    }
 }
 
 /// All of a stream, once it has ended.
@@ -131,6 +166,125 @@ async fn who_waits_for_a_kept_run_is_refused_once_its_key_is() {
         assert_eq!(refused.status, 401, "{}", refused.text());
         assert!(refused.text().contains("key-unknown"), "{}", refused.text());
     }
+}
+
+#[tokio::test]
+async fn a_response_that_has_started_ends_with_its_key() {
+    for (client, model, stream, loss) in [
+        // Passed through, and translated.
+        (
+            ClientDialect::Messages,
+            "ant/m1",
+            MESSAGES_STREAM,
+            Loss::Key,
+        ),
+        (ClientDialect::Chat, "oai/m1", CHAT_STREAM, Loss::Scope),
+        (ClientDialect::Messages, "oai/m1", CHAT_STREAM, Loss::Scope),
+        (ClientDialect::Chat, "ant/m1", MESSAGES_STREAM, Loss::Key),
+        (
+            ClientDialect::Responses,
+            "ant/m1",
+            MESSAGES_STREAM,
+            Loss::Key,
+        ),
+    ] {
+        let gateway = Gateway::start().await;
+        gateway.upstream.respond(beginning(stream, "Looking."));
+        let limits = KeyLimits::default();
+        let key = gateway.key("one", KeyScope::Use, &limits).await;
+        let request = question(client, model, true);
+        let body = begin_post(&gateway, &key, path(client), &request).await;
+        loss.happen(&gateway, &key).await;
+        let text = read(body).await;
+        let (_, after) = text.split_at(text.find("Looking.").unwrap());
+        assert!(after.contains(loss.code()), "{client:?} {model}: {text}");
+        gateway.upstream.client_disconnected().await;
+        // What it has got is counted.
+        let used = usage(&gateway).await;
+        assert!(used["output_tokens"].as_u64() > Some(0), "{used}");
+        assert_eq!(used["requests"], 1, "{used}");
+    }
+}
+
+#[tokio::test]
+async fn who_waits_for_a_response_is_refused_once_its_key_is() {
+    for (client, model) in [
+        (ClientDialect::Messages, "ant/m1"),
+        (ClientDialect::Chat, "ant/m1"),
+    ] {
+        let gateway = Gateway::start().await;
+        gateway.upstream.respond(MockResponse::never());
+        let limits = KeyLimits::default();
+        let key = gateway.key("one", KeyScope::Use, &limits).await;
+        let headers = [("x-api-key", key.as_str())];
+        let request = question(client, model, false).to_string();
+        let waiting = gateway.send(path(client), &headers, request);
+        let revoking = async {
+            gateway.upstream.next_request().await;
+            Loss::Key.happen(&gateway, &key).await;
+        };
+        let both = async { tokio::join!(waiting, revoking) };
+        let both = tokio::time::timeout(Duration::from_secs(30), both);
+        let (refused, ()) = both.await.unwrap();
+        assert_eq!(refused.status, 401, "{}", refused.text());
+        assert!(refused.text().contains("key-unknown"), "{}", refused.text());
+        gateway.upstream.client_disconnected().await;
+    }
+}
+
+#[tokio::test]
+async fn a_run_ends_with_its_key_in_any_turn() {
+    for (client, stream) in [
+        (ClientDialect::Messages, true),
+        (ClientDialect::Chat, true),
+        (ClientDialect::Messages, false),
+    ] {
+        let gateway = Gateway::start().await;
+        let skill = stored(&gateway).await;
+        let first = model_response("oai/m1", stream, "Let me see.", &load());
+        gateway.upstream.respond(first);
+        gateway.upstream.respond(MockResponse::never());
+        let limits = KeyLimits::default();
+        let key = gateway.key("default", KeyScope::Use, &limits).await;
+        let request = request_naming(client, "oai/m1", &skill, stream).to_string();
+        let headers = [("x-api-key", key.as_str())];
+        let running = gateway.send(path(client), &headers, request);
+        let revoking = async {
+            for _ in 0..2 {
+                gateway.upstream.next_request().await;
+            }
+            Loss::Key.happen(&gateway, &key).await;
+        };
+        let both = async { tokio::join!(running, revoking) };
+        let both = tokio::time::timeout(Duration::from_secs(30), both);
+        let (ended, ()) = both.await.unwrap();
+        let expected = if stream { 200 } else { 401 };
+        assert_eq!(ended.status, expected, "{}", ended.text());
+        assert!(ended.text().contains("key-unknown"), "{}", ended.text());
+        gateway.upstream.client_disconnected().await;
+        // Of the turn that was made.
+        let used = usage(&gateway).await;
+        assert!(used["output_tokens"].as_u64() >= Some(10), "{used}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_of_another_endpoint_ends_with_its_key_too() {
+    let gateway = Gateway::start().await;
+    let event =
+        "data: {\"id\":\"c1\",\"object\":\"text_completion\",\"choices\":[{\"text\":\"Hi\"}]}\n\n";
+    gateway
+        .upstream
+        .respond(MockResponse::sse(event).then_hang());
+    let limits = KeyLimits::default();
+    let key = gateway.key("one", KeyScope::Use, &limits).await;
+    let request = json!({"model": "oai/m1", "prompt": "Hello", "stream": true});
+    let body = begin_post(&gateway, &key, "/v1/completions", &request).await;
+    Loss::Key.happen(&gateway, &key).await;
+    let text = read(body).await;
+    assert!(text.starts_with(event), "{text}");
+    assert!(text.contains("key-unknown"), "{text}");
+    gateway.upstream.client_disconnected().await;
 }
 
 #[tokio::test]

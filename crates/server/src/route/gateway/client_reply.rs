@@ -5,6 +5,7 @@ use std::time::Duration;
 use prowess_wire::ClientDialect;
 
 use super::conversation::AnswerRecorder;
+use crate::auth::LostAccess;
 use crate::meter::Meter;
 use crate::request_id::RequestId;
 
@@ -21,4 +22,6 @@ pub(super) struct ClientReply {
     pub(super) meter: Meter,
     /// Stores the response, if it belongs to a stored conversation.
     pub(super) recorder: Option<AnswerRecorder>,
+    /// When the client may not have the rest of the response any more.
+    pub(super) lost: LostAccess,
 }

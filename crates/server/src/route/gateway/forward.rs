@@ -1,6 +1,7 @@
 //! The way of every call to a model: authenticate, read, find the model, admit, decide between a
 //! run and a forwarded request, call, reply.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use axum::Json;
@@ -9,10 +10,11 @@ use axum::http::request::Parts;
 use axum::http::{Method, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use hyper::body::Body;
 use prowess_provider::{ClientRequest, ForwardOutcome, ModelTask, Route, Target};
-use prowess_wire::WireError;
 use prowess_wire::raw::RawObject;
+use prowess_wire::{ClientDialect, WireError};
 use serde_json::Value;
 use tower::BoxError;
 
@@ -25,9 +27,10 @@ use super::file_tracking::{self, FileTracker};
 use super::keep_run::KeptReply;
 use super::reply;
 use super::request::GatewayRequest;
+use super::request_memory::RequestMemory;
 use super::run::{self, StartedRun};
 use crate::app::App;
-use crate::auth::{Permission, Principal};
+use crate::auth::{LostAccess, Permission, Principal, while_accessible};
 use crate::error::HttpError;
 use crate::meter::Meter;
 use crate::read_body::read_body;
@@ -58,12 +61,16 @@ where
         .transpose()?;
     let limit = app.settings().request_bytes;
     let body = read_body(app, &principal.tenant, body, limit).await?;
+    let (bytes, reservation) = body.into_parts();
+    let mut memory = RequestMemory::new(reservation);
     let client = endpoint.client;
     let request = GatewayRequest::new(app, &principal, endpoint, parts, id)?;
     // Boxed: the future is large and would otherwise be moved through every layer around this
     // one.
-    match Box::pin(request.respond(&body.bytes)).await {
-        Ok(mut response) => {
+    let answered = request.respond(&bytes, &mut memory).await;
+    match answered {
+        Ok(response) => {
+            let mut response = memory.attach(app.body_budget(), response);
             // Held until the end of the response.
             if let Some(tenant_request) = tenant_request {
                 response.extensions_mut().insert(Arc::new(tenant_request));
@@ -92,29 +99,57 @@ enum Outcome {
 /// The outcome of a request, and what stores its response.
 type RecordedOutcome = (Outcome, Option<AnswerRecorder>);
 
+/// Whether a response needs what its request contained until its end: the messages of a run, what
+/// is stored with the response, or the settings that it repeats.
+fn needs_request(client: ClientDialect, (outcome, recorder): &RecordedOutcome) -> bool {
+    let is_made_of_it = match outcome {
+        Outcome::Run(_) => true,
+        Outcome::Forwarded(ForwardOutcome::Translated { .. }) => client == ClientDialect::Responses,
+        Outcome::Forwarded(_) | Outcome::Answered(_) | Outcome::Kept(_) => false,
+    };
+    is_made_of_it || recorder.is_some()
+}
+
 impl GatewayRequest<'_> {
-    async fn respond(&self, body: &Bytes) -> Result<Response, GatewayError> {
-        let raw = parse_body(body)?;
-        let (model, stream) = self.model_and_stream(&raw)?;
-        request_log::record_model(&model);
-        let mut meter = self.start_meter(&model, stream);
-        let incoming = ClientRequest {
-            client: self.endpoint.client,
-            task: self.endpoint.task,
-            body,
-            raw: &raw,
-            model: &model,
-            stream,
-            json_array: self.json_array,
-        };
-        match self.call(incoming, &mut meter).await {
-            Ok(outcome) => self.reply(outcome, body, &raw, meter).await,
-            Err(failure) => {
-                let (status, code) = failure.status_and_code();
-                meter.record_failure(status, &code);
-                Err(failure)
+    fn respond<'a, 'm: 'a>(
+        &'a self,
+        body: &'a Bytes,
+        memory: &'a mut RequestMemory<'m>,
+    ) -> BoxFuture<'a, Result<Response, GatewayError>> {
+        Box::pin(async move {
+            let raw = parse_body(body)?;
+            let (model, stream) = self.model_and_stream(&raw)?;
+            request_log::record_model(&model);
+            let mut meter = self.start_meter(&model, stream);
+            let incoming = ClientRequest {
+                client: self.endpoint.client,
+                task: self.endpoint.task,
+                body,
+                raw: &raw,
+                model: &model,
+                stream,
+                json_array: self.json_array,
+            };
+            let mut lost = self.principal.lost_access(self.app, Permission::UseModels);
+            let called = {
+                let call = pin!(self.call(incoming, &mut meter, memory));
+                while_accessible(&mut lost, call).await
+            };
+            let called = called.inspect_err(|refusal| meter.record_lost_access(refusal))?;
+            match called {
+                Ok(outcome) => {
+                    if needs_request(self.endpoint.client, &outcome) {
+                        memory.keep();
+                    }
+                    self.reply(outcome, body, &raw, meter, lost).await
+                }
+                Err(failure) => {
+                    let (status, code) = failure.status_and_code();
+                    meter.record_failure(status, &code);
+                    Err(failure)
+                }
             }
-        }
+        })
     }
 
     /// Admits the request, adds the stored conversation that it continues, and has it answered.
@@ -122,13 +157,15 @@ impl GatewayRequest<'_> {
         &self,
         incoming: ClientRequest<'_>,
         meter: &mut Meter,
+        memory: &mut RequestMemory<'_>,
     ) -> Result<RecordedOutcome, GatewayError> {
         let route = self.admit(&incoming, meter).await?;
         let mut needs_run = self.needs_run(&incoming, &route).await?;
         let keep = self.keep(&incoming, &route, needs_run)?;
         needs_run |= keep.is_some();
+        let (app, principal) = (self.app, self.principal);
         let prepared =
-            conversation::prepare(self.app, self.principal, &incoming, &route, needs_run).await?;
+            conversation::prepare(app, principal, &incoming, &route, needs_run, memory).await?;
         let Some((changed, recorder)) = prepared else {
             if let Some(keep) = keep {
                 let kept =
@@ -218,6 +255,7 @@ impl GatewayRequest<'_> {
             tenant: self.principal.tenant.clone(),
             auto: self.principal.auto(),
             max_turns: self.max_turns,
+            spend_check: meter.spend_check(),
             route,
             credentials: self.credentials.clone(),
         };
@@ -236,6 +274,7 @@ impl GatewayRequest<'_> {
         body: &Bytes,
         raw: &RawObject<'_>,
         meter: Meter,
+        lost: LostAccess,
     ) -> Result<Response, GatewayError> {
         let client = self.endpoint.client;
         let is_uncharged = meter.is_uncharged();
@@ -247,6 +286,7 @@ impl GatewayRequest<'_> {
             ping: self.app.settings().ping_interval,
             meter,
             recorder,
+            lost,
         };
         match outcome {
             Outcome::Forwarded(mut forwarded) => {
@@ -270,10 +310,7 @@ impl GatewayRequest<'_> {
                 }
                 Ok(response)
             }
-            Outcome::Kept(kept) => {
-                let lost = self.principal.lost_access(self.app, Permission::UseModels);
-                Box::pin(kept.respond(self.app, reply.meter, lost)).await
-            }
+            Outcome::Kept(kept) => Box::pin(kept.respond(self.app, reply.meter, reply.lost)).await,
         }
     }
 }

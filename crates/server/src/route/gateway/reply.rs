@@ -93,13 +93,15 @@ impl ClientReply {
         let recorder = self.recorder.take();
         let body = if self.json_array && status.is_success() {
             let client = self.client;
-            let scanned = UsageScan::new(body, client, status, self.request_bytes, self.meter);
+            let bytes = self.request_bytes;
+            let scanned = UsageScan::new(body, client, status, bytes, self.meter, self.lost);
             Body::from_stream(scanned)
         } else if is_event_stream(&headers) {
             // An error event at its end would make it longer.
             headers.remove(CONTENT_LENGTH);
             let client = self.client;
-            let scanned = UsageScan::new(body, client, status, self.request_bytes, self.meter);
+            let bytes = self.request_bytes;
+            let scanned = UsageScan::new(body, client, status, bytes, self.meter, self.lost);
             Body::from_stream(SsePassthrough::new(client, scanned, self.id))
         } else {
             if let Some(usage) = usage {
@@ -126,7 +128,8 @@ impl ClientReply {
             }
             Err(body) => {
                 let client = self.client;
-                let scanned = UsageScan::new(body, client, status, self.request_bytes, self.meter);
+                let bytes = self.request_bytes;
+                let scanned = UsageScan::new(body, client, status, bytes, self.meter, self.lost);
                 Body::from_stream(scanned)
             }
         }

@@ -1,9 +1,11 @@
 //! A request that needs a run of the engine, answered like any other.
 
+use std::pin::pin;
+
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use futures_util::StreamExt;
-use prowess_engine::{Engine, RunError, RunEvent, RunRequest, RunStream};
+use prowess_engine::{Engine, RunError, RunEvent, RunRequest, RunStream, SpendCheck};
 use prowess_provider::{ClientCredentials, ClientRequest, InputTokenCount, Route, RouteDecision};
 use prowess_store::TenantId;
 use prowess_wire::neutral::{Response as NeutralResponse, ResponseCollector, StreamEvent};
@@ -13,6 +15,7 @@ use super::client_reply::ClientReply;
 use super::clock::unix_now;
 use super::error::GatewayError;
 use super::reply::write_route_header;
+use crate::auth::while_accessible;
 use crate::meter::{Meter, UsageTap};
 
 /// Header with the id of the run.
@@ -25,6 +28,8 @@ pub(super) struct RunContext {
     pub(super) auto: Option<bool>,
     /// Turns that the request allows.
     pub(super) max_turns: Option<u32>,
+    /// Whether it may go on after a turn.
+    pub(super) spend_check: Option<SpendCheck>,
     pub(super) route: Route,
     pub(super) credentials: ClientCredentials,
 }
@@ -38,6 +43,7 @@ impl RunContext {
             members: Vec::new(),
             auto: self.auto,
             max_turns: self.max_turns,
+            spend_check: self.spend_check,
             route: self.route,
             credentials: self.credentials,
         })
@@ -108,7 +114,14 @@ impl StartedRun {
             let events = self.run.filter_map(to_client);
             reply.respond_streamed(events, self.context, &self.dropped)
         } else {
-            match collect_response(reply.client, self.run, &tap).await {
+            let collected = {
+                let collecting = pin!(collect_response(reply.client, self.run, &tap));
+                while_accessible(&mut reply.lost, collecting).await
+            };
+            let collected = collected.inspect_err(|refusal| {
+                reply.meter.record_lost_access(refusal);
+            })?;
+            match collected {
                 Ok(whole) => {
                     reply
                         .respond_whole(&whole, self.context, &self.dropped)

@@ -21,16 +21,16 @@ use crate::request_id::RequestId;
 const MAX_BUFFERED_BYTES: usize = 1 << 20;
 
 /// Complete events of an upstream.
-pub(super) struct SsePassthrough {
+pub(super) struct SsePassthrough<S = UsageScan> {
     client: ClientDialect,
-    body: UsageScan,
+    body: S,
     id: RequestId,
     events: EventSplitter,
     ended: bool,
 }
 
-impl SsePassthrough {
-    pub(super) fn new(client: ClientDialect, body: UsageScan, id: RequestId) -> SsePassthrough {
+impl<S> SsePassthrough<S> {
+    pub(super) fn new(client: ClientDialect, body: S, id: RequestId) -> SsePassthrough<S> {
         SsePassthrough {
             client,
             body,
@@ -50,7 +50,10 @@ impl SsePassthrough {
     }
 }
 
-impl Stream for SsePassthrough {
+impl<S> Stream for SsePassthrough<S>
+where
+    S: Stream<Item = Result<Bytes, Box<ApiError>>> + Unpin,
+{
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

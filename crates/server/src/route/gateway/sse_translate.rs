@@ -1,5 +1,5 @@
 //! Translates a neutral response event by event to the client's dialect. Dropping it, when the
-//! client leaves, closes the upstream connection.
+//! client leaves, closes the upstream connection, as does the loss of the client's access.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -16,6 +16,7 @@ use tokio::time::{Instant, Sleep};
 use super::client_reply::ClientReply;
 use super::clock::unix_now;
 use super::unsupported_fields::UnsupportedFields;
+use crate::error::{HttpError, to_neutral};
 
 /// Events that are ready at once are sent in one chunk of about this size.
 const CHUNK_BYTES: usize = 16 << 10;
@@ -24,7 +25,8 @@ const BYTES_PER_TOKEN: usize = 4;
 
 /// A response in the client's dialect.
 pub(super) struct TranslatedStream<S> {
-    events: S,
+    /// None once the client may not have them any more.
+    events: Option<S>,
     writer: StreamWriter,
     reply: ClientReply,
     silence: SilenceTimer,
@@ -42,7 +44,7 @@ pub(super) struct TranslatedStream<S> {
 impl<S> TranslatedStream<S> {
     pub(super) fn new(events: S, writer: StreamWriter, reply: ClientReply) -> Self {
         TranslatedStream {
-            events,
+            events: Some(events),
             writer,
             silence: SilenceTimer::new(reply.ping),
             reply,
@@ -83,6 +85,14 @@ impl<S> TranslatedStream<S> {
         }
     }
 
+    /// Ends the stream of a client that may not have the rest of it.
+    fn refuse(&mut self, refusal: &HttpError, out: &mut Vec<u8>) {
+        // Cancels the upstream's work, and the commands of a run.
+        self.events = None;
+        self.write(StreamEvent::Error(to_neutral(refusal, None)), out);
+        self.reply.meter.record_lost_access(refusal);
+    }
+
     fn count(&mut self, event: &StreamEvent) {
         let meter = &mut self.reply.meter;
         match event {
@@ -90,7 +100,10 @@ impl<S> TranslatedStream<S> {
                 if usage.output_tokens > 0 {
                     self.counted_bytes = self.output_bytes;
                 }
-                meter.record_usage(usage);
+                match event {
+                    StreamEvent::MessageDelta { .. } => meter.replace_usage(usage),
+                    _ => meter.record_usage(usage),
+                }
             }
             StreamEvent::BlockDelta { delta, .. } => self.output_bytes += delta_bytes(delta),
             StreamEvent::MessageStop => {
@@ -137,6 +150,14 @@ impl<S: Stream<Item = StreamEvent> + Unpin> Stream for TranslatedStream<S> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut out = Vec::new();
+        // First: events may always be ready. A complete response is stored in any case.
+        if self.events.is_some()
+            && !self.ended
+            && let Poll::Ready(refusal) = self.reply.lost.poll_unpin(context)
+        {
+            self.refuse(&refusal, &mut out);
+            return Poll::Ready(Some(Ok(out.into())));
+        }
         while out.len() < CHUNK_BYTES {
             if let Some((save, last)) = &mut self.saving {
                 ready!(save.poll_unpin(context));
@@ -144,7 +165,10 @@ impl<S: Stream<Item = StreamEvent> + Unpin> Stream for TranslatedStream<S> {
                 self.saving = None;
                 return Poll::Ready(Some(Ok(last)));
             }
-            match self.events.poll_next_unpin(context) {
+            let Some(events) = &mut self.events else {
+                return Poll::Ready(None);
+            };
+            match events.poll_next_unpin(context) {
                 Poll::Ready(Some(event)) => {
                     self.silence.reset();
                     self.write(event, &mut out);

@@ -1,15 +1,18 @@
-//! Passes an upstream's bytes unchanged and scans them for token counts.
+//! Passes an upstream's bytes unchanged and scans them for token counts, for as long as the client
+//! has access.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use axum::http::StatusCode;
 use bytes::Bytes;
-use futures_util::stream::BoxStream;
-use futures_util::{Stream, StreamExt};
+use futures_util::stream::{self, BoxStream};
+use futures_util::{FutureExt, Stream, StreamExt};
 use prowess_wire::ClientDialect;
 use prowess_wire::neutral::{ApiError, TokenUsage};
 
+use crate::auth::LostAccess;
+use crate::error::to_neutral;
 use crate::meter::{Meter, UsageScanner};
 
 /// Approximate bytes of text per token.
@@ -25,6 +28,8 @@ pub(super) struct UsageScan {
     status: u16,
     request_bytes: usize,
     ended: bool,
+    lost: LostAccess,
+    refused: bool,
 }
 
 impl UsageScan {
@@ -34,6 +39,7 @@ impl UsageScan {
         status: StatusCode,
         request_bytes: usize,
         meter: Meter,
+        lost: LostAccess,
     ) -> UsageScan {
         UsageScan {
             body: body.boxed(),
@@ -42,6 +48,8 @@ impl UsageScan {
             status: status.as_u16(),
             request_bytes,
             ended: false,
+            lost,
+            refused: false,
         }
     }
 }
@@ -56,6 +64,17 @@ impl Stream for UsageScan {
     type Item = ChunkResult;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ChunkResult>> {
+        if self.refused {
+            return Poll::Ready(None);
+        }
+        // First: chunks may always be ready.
+        if let Poll::Ready(refusal) = self.lost.poll_unpin(context) {
+            self.refused = true;
+            // Cancels the upstream's work.
+            self.body = stream::empty().boxed();
+            self.meter.record_lost_access(&refusal);
+            return Poll::Ready(Some(Err(Box::new(to_neutral(&refusal, None)))));
+        }
         let chunk = ready!(self.body.poll_next_unpin(context));
         match &chunk {
             Some(Ok(bytes)) => self.scanner.push(bytes),
@@ -81,7 +100,7 @@ impl Drop for UsageScan {
     fn drop(&mut self) {
         match self.scanner.usage() {
             Some(usage) => {
-                self.meter.record_usage(usage);
+                self.meter.record_usage(&usage);
                 if !self.ended && self.scanner.has_uncounted_text() {
                     self.meter.record_estimate(&TokenUsage {
                         output_tokens: self.text_tokens(),
@@ -90,12 +109,13 @@ impl Drop for UsageScan {
                 }
             }
             None if self.status < 400 && self.scanner.events() > 0 => {
-                self.meter.record_estimate(&TokenUsage {
+                let estimate = self.scanner.with_details(TokenUsage {
                     input_tokens: self.request_bytes as u64 / BYTES_PER_TOKEN,
                     // Most servers send one event per token, and some for several.
                     output_tokens: self.scanner.events().max(self.text_tokens()),
                     ..TokenUsage::default()
                 });
+                self.meter.record_estimate(&estimate);
             }
             None => {}
         }

@@ -11,7 +11,7 @@ use super::endpoint_table::GatewayEndpoint;
 use super::read_input::read_input;
 use super::reply::{EndpointReply, reply};
 use crate::app::App;
-use crate::auth::{Permission, Principal};
+use crate::auth::{Permission, Principal, while_accessible};
 use crate::error::HttpError;
 use crate::limits::{Estimate, RequestRefusal};
 use crate::meter::Meter;
@@ -40,7 +40,7 @@ pub(super) async fn forward(
         principal: &principal,
         endpoint,
     };
-    match call.respond(parts, body).await {
+    match call.respond(parts, body, id).await {
         Ok(response) => Ok(response),
         Err(failure) => failure.render(ClientDialect::Chat, id),
     }
@@ -53,7 +53,12 @@ struct EndpointCall<'a> {
 }
 
 impl EndpointCall<'_> {
-    async fn respond(&self, parts: Parts, body: Body) -> Result<Response, GatewayError> {
+    async fn respond(
+        &self,
+        parts: Parts,
+        body: Body,
+        id: RequestId,
+    ) -> Result<Response, GatewayError> {
         let (app, endpoint) = (self.app, self.endpoint);
         let tenant = &self.principal.tenant;
         let mut headers = parts.headers;
@@ -78,13 +83,19 @@ impl EndpointCall<'_> {
             let response = Box::pin(route.forward_endpoint(request, &credentials)).await?;
             Ok::<EndpointResponse, GatewayError>(response)
         };
-        match sent.await {
+        let mut lost = self.principal.lost_access(app, Permission::UseModels);
+        let sent = while_accessible(&mut lost, Box::pin(sent)).await;
+        let sent = sent.inspect_err(|refusal| meter.record_lost_access(refusal))?;
+        match sent {
             Ok(response) => {
                 meter.set_target(&response.provider, &response.model, response.price.as_ref());
                 meter.set_provider_kind(response.provider_kind);
                 Ok(reply(EndpointReply {
                     response,
                     meter,
+                    lost,
+                    client: ClientDialect::Chat,
+                    id,
                     usage,
                     request_bytes,
                     generates_text: endpoint.generates_text,
@@ -115,7 +126,8 @@ impl EndpointCall<'_> {
                 return Err(RequestRefusal::model_not_allowed(key, model).into());
             }
         }
-        let route = resolve_route(self.app, model)?;
+        let mut route = resolve_route(self.app, model)?;
+        route.set_owner(self.principal.tenant.as_str());
         meter.mark_routed();
         if let Some(key) = key {
             let admitted = limits.admit(self.app.store(), key, &route, Some(estimate));

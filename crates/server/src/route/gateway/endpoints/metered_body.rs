@@ -1,13 +1,16 @@
-//! The body of a response, unchanged, and what its token counts tell of the request's cost.
+//! The body of a response, unchanged, for as long as the client has access, and what its token
+//! counts tell of the request's cost.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt};
+use futures_util::{FutureExt, Stream, StreamExt};
 use prowess_provider::ByteStream;
 use prowess_wire::neutral::{ApiError, TokenUsage};
 
+use crate::auth::LostAccess;
+use crate::error::to_neutral;
 use crate::meter::{Meter, UsageScanner};
 
 /// Approximate bytes of text per token.
@@ -15,7 +18,9 @@ const BYTES_PER_TOKEN: u64 = 4;
 
 /// A body that is metered as it passes.
 pub(super) struct MeteredBody {
-    pub(super) body: ByteStream,
+    /// None once the client may not have the rest of it.
+    pub(super) body: Option<ByteStream>,
+    pub(super) lost: LostAccess,
     /// None for a body that is no JSON.
     pub(super) scanner: Option<UsageScanner>,
     pub(super) meter: Meter,
@@ -29,7 +34,20 @@ impl Stream for MeteredBody {
     type Item = Result<Bytes, Box<ApiError>>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let chunk = ready!(self.body.poll_next_unpin(context));
+        if self.body.is_none() {
+            return Poll::Ready(None);
+        }
+        // First: chunks may always be ready.
+        if let Poll::Ready(refusal) = self.lost.poll_unpin(context) {
+            // Cancels the upstream's work.
+            self.body = None;
+            self.meter.record_lost_access(&refusal);
+            return Poll::Ready(Some(Err(Box::new(to_neutral(&refusal, None)))));
+        }
+        let Some(body) = &mut self.body else {
+            return Poll::Ready(None);
+        };
+        let chunk = ready!(body.poll_next_unpin(context));
         match &chunk {
             Some(Ok(bytes)) => {
                 if let Some(scanner) = &mut self.scanner {
@@ -55,7 +73,7 @@ impl Drop for MeteredBody {
     fn drop(&mut self) {
         let scanner = self.scanner.as_ref();
         if let Some(usage) = scanner.and_then(UsageScanner::usage) {
-            self.meter.record_usage(usage);
+            self.meter.record_usage(&usage);
             return;
         }
         let events = scanner.map_or(0, UsageScanner::events);

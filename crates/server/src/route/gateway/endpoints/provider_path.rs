@@ -20,7 +20,7 @@ use prowess_wire::{ClientDialect, excerpt};
 use super::read_input::content_length;
 use super::reply::{EndpointReply, reply};
 use crate::app::App;
-use crate::auth::{Permission, Principal};
+use crate::auth::{Permission, Principal, while_accessible};
 use crate::bodies::paced_body;
 use crate::dialect::client_dialect;
 use crate::error::HttpError;
@@ -55,7 +55,7 @@ pub(super) async fn forward_path(
         principal: &principal,
         provider: &provider,
     };
-    match call.respond(parts, body).await {
+    match call.respond(parts, body, (client, id)).await {
         Ok(response) => Ok(response),
         Err(failure) => failure.render(client, id),
     }
@@ -76,7 +76,12 @@ struct PathInput {
 }
 
 impl PathCall<'_> {
-    async fn respond(&self, parts: Parts, body: Body) -> Result<Response, GatewayError> {
+    async fn respond(
+        &self,
+        parts: Parts,
+        body: Body,
+        (client, id): (ClientDialect, RequestId),
+    ) -> Result<Response, GatewayError> {
         let key = self.principal.key();
         if let Some(key) = key {
             self.app.limits().count_request(key)?;
@@ -119,7 +124,12 @@ impl PathCall<'_> {
             let sent = providers.forward_path(self.provider, request, &credentials);
             Ok::<EndpointResponse, GatewayError>(Box::pin(sent).await?)
         };
-        match sent.await {
+        let mut lost = self
+            .principal
+            .lost_access(self.app, Permission::UseProviders);
+        let sent = while_accessible(&mut lost, Box::pin(sent)).await;
+        let sent = sent.inspect_err(|refusal| meter.record_lost_access(refusal))?;
+        match sent {
             Ok(response) => {
                 let name = input.model.as_deref().unwrap_or_default();
                 meter.set_target(&response.provider, name, price.as_ref());
@@ -127,6 +137,9 @@ impl PathCall<'_> {
                 Ok(reply(EndpointReply {
                     response,
                     meter,
+                    lost,
+                    client,
+                    id,
                     usage,
                     request_bytes: input.bytes,
                     generates_text: false,

@@ -184,7 +184,7 @@ impl SocketHandler {
     }
 
     /// Serves messages, one after the other, for as long as the client has access. A response that
-    /// has begun goes on to its end, as over HTTP.
+    /// has begun ends with an error before, as over HTTP.
     async fn serve_messages(
         &mut self,
         connection: &mut SocketConnection,
