@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prowess_wire::neutral::{Block, Content, Delta, Map, StreamEvent, TokenUsage};
+use prowess_wire::neutral::{Block, Content, Delta, Map, StreamEvent, TextPlace, TokenUsage};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{self, error::TrySendError};
 
@@ -22,6 +22,9 @@ pub(crate) enum EventSink {
     Kept(Arc<KeptOutput>),
 }
 
+/// Between the texts of two turns, for a client that joins them.
+const SEPARATOR: &str = "\n\n";
+
 /// Writes the response.
 #[derive(Debug)]
 pub(crate) struct AnswerWriter {
@@ -30,8 +33,8 @@ pub(crate) struct AnswerWriter {
     /// The index of the next block.
     next_index: usize,
     started: bool,
-    /// Whether any text was written.
-    pub(crate) has_text: bool,
+    /// The text of the response so far.
+    pub(crate) text: TextPlace,
     /// Whether the log has text of a turn that was not finished.
     has_abandoned_text: bool,
     /// Files that no text has cited yet, after the ids of their containers.
@@ -45,7 +48,7 @@ impl AnswerWriter {
             sink,
             next_index: 0,
             started: false,
-            has_text: false,
+            text: TextPlace::default(),
             has_abandoned_text: false,
             uncited_files: Vec::new(),
         }
@@ -120,17 +123,33 @@ impl AnswerWriter {
 
     /// Whether the text of the next turn follows other text, for a client that joins texts.
     pub(crate) fn needs_separator(&self) -> bool {
-        self.features.joins_texts && (self.has_text || self.has_abandoned_text)
+        self.features.joins_texts && (self.has_text() || self.has_abandoned_text)
+    }
+
+    fn has_text(&self) -> bool {
+        self.text.bytes > 0
+    }
+
+    /// What separates the text of the next turn from that before it, in the response.
+    pub(crate) fn separator(&self) -> &'static str {
+        if self.features.joins_texts && self.has_text() {
+            SEPARATOR
+        } else {
+            ""
+        }
     }
 
     /// Separates the text of a turn from that before it. Text of a turn that was not finished
     /// is in the log only, and so is what separates it.
     pub(crate) async fn write_separator(&mut self, index: usize) {
-        let delta = Delta::Text("\n\n".to_owned());
+        let delta = Delta::Text(SEPARATOR.to_owned());
         let event = StreamEvent::BlockDelta { index, delta };
-        match (&self.sink, self.has_text) {
+        match (&self.sink, self.has_text()) {
             (EventSink::Kept(output), false) => output.log(LogEvent::Response(Box::new(event))),
-            _ => self.write(event).await,
+            _ => {
+                self.text.add(SEPARATOR);
+                self.write(event).await;
+            }
         }
     }
 

@@ -2,12 +2,14 @@
 //!
 //! What the client receives differs in three points: indexes continue where the last turn
 //! ended, calls of Prowess's tools become server tool calls, and calls of the client's tools
-//! get ids under which turns can be stored, if the client's dialect loses them.
+//! get ids under which turns can be stored, if the client's dialect loses them. A client that
+//! joins the texts of all turns gets them separated, with citations at their places in the whole.
 
 use prowess_provider::ModelOutput;
 use prowess_wire::Dialect;
 use prowess_wire::neutral::{
-    ApiError, Block, Content, Delta, Response, ResponseCollector, StreamEvent, replay,
+    ApiError, Block, Content, Delta, Response, ResponseCollector, StreamEvent, TextPlace,
+    move_annotations, replay,
 };
 use serde_json::Value;
 
@@ -26,6 +28,8 @@ pub(crate) struct TurnOutput {
     pub(crate) server_calls: Vec<ToolCall>,
     /// The ids of the calls of the client's tools.
     pub(crate) client_calls: Vec<String>,
+    /// Where the turn's text begins in the text of the run, for a client that joins texts.
+    pub(crate) text_begins_at: TextPlace,
 }
 
 /// The ids of the calls in a turn.
@@ -57,6 +61,8 @@ pub(crate) async fn stream_turn(
         open: OpenBlock::Nothing,
         server_calls: Vec::new(),
         client_calls: Vec::new(),
+        text_begins_at: None,
+        separated: None,
     };
     match response {
         ModelOutput::Response(response) => {
@@ -87,6 +93,10 @@ struct TurnReader<'a> {
     client_calls: Vec<String>,
     /// Whether the next text starts a new paragraph, because it follows that of another turn.
     needs_separator: bool,
+    /// Where the turn's text begins in the text of the run.
+    text_begins_at: Option<TextPlace>,
+    /// The block with the separator, and where its own text begins in it.
+    separated: Option<(usize, TextPlace)>,
 }
 
 /// The block being read.
@@ -153,28 +163,60 @@ impl TurnReader<'_> {
             self.client_calls.push(id.clone());
         }
         self.tracker.track(&block.content).await;
-        self.open = OpenBlock::Forwarded(self.writer.start_block(block).await);
+        let mut text = String::new();
+        if let Content::Text(given) = &mut block.content {
+            text = std::mem::take(given);
+            if self.needs_separator {
+                move_annotations(&mut block.rest, self.separator());
+            }
+        }
+        let index = self.writer.start_block(block).await;
+        self.open = OpenBlock::Forwarded(index);
+        if !text.is_empty() {
+            self.write_text(index, text).await;
+        }
     }
 
-    async fn on_delta(&mut self, delta: Delta) {
-        match (&mut self.open, delta) {
-            (OpenBlock::ServerCall { json, .. }, Delta::InputJson(more)) => json.push_str(&more),
-            (OpenBlock::Forwarded(index), delta) => {
-                let index = *index;
-                if let Delta::Text(text) = &delta
-                    && !text.is_empty()
-                {
-                    if std::mem::take(&mut self.needs_separator) {
-                        self.writer.write_separator(index).await;
-                    }
-                    self.writer.has_text = true;
-                }
-                self.writer
-                    .write(StreamEvent::BlockDelta { index, delta })
-                    .await;
+    /// The text before that of a turn, in its first block with text.
+    fn separator(&self) -> TextPlace {
+        let mut place = TextPlace::default();
+        place.add(self.writer.separator());
+        place
+    }
+
+    async fn write_text(&mut self, index: usize, text: String) {
+        if !text.is_empty() {
+            if std::mem::take(&mut self.needs_separator) {
+                self.separated = Some((index, self.separator()));
+                self.writer.write_separator(index).await;
             }
-            _ => {}
+            self.text_begins_at.get_or_insert(self.writer.text);
+            self.writer.text.add(&text);
         }
+        let delta = Delta::Text(text);
+        let event = StreamEvent::BlockDelta { index, delta };
+        self.writer.write(event).await;
+    }
+
+    async fn on_delta(&mut self, mut delta: Delta) {
+        let index = match (&mut self.open, &delta) {
+            (OpenBlock::ServerCall { json, .. }, Delta::InputJson(more)) => {
+                json.push_str(more);
+                return;
+            }
+            (OpenBlock::Forwarded(index), _) => *index,
+            _ => return,
+        };
+        if let Delta::Text(text) = delta {
+            return self.write_text(index, text).await;
+        }
+        if let (Delta::Rest(rest), Some((at, begins_at))) = (&mut delta, self.separated)
+            && at == index
+        {
+            move_annotations(rest, begins_at);
+        }
+        let event = StreamEvent::BlockDelta { index, delta };
+        self.writer.write(event).await;
     }
 
     async fn on_block_stop(&mut self) {
@@ -184,7 +226,8 @@ impl TurnReader<'_> {
             }
             OpenBlock::ServerCall { mut call, json } => {
                 if !json.is_empty() {
-                    call.input = serde_json::from_str(&json).unwrap_or(Value::String(json));
+                    let parsed = prowess_wire::parse_json(json.as_bytes());
+                    call.input = parsed.unwrap_or(Value::String(json));
                 }
                 if let Some((tool, input)) = self.tools.names.native_call(&call) {
                     self.writer.write_call(&call.id, tool, &input).await;
@@ -207,10 +250,12 @@ impl TurnReader<'_> {
                 *id = new;
             }
         }
+        let joins = self.writer.features.joins_texts;
         Ok(TurnOutput {
             response,
             server_calls: self.server_calls,
             client_calls: self.client_calls,
+            text_begins_at: self.text_begins_at.filter(|_| joins).unwrap_or_default(),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! What the upstream's own servers produce during a run: a container, files, and response
 //! fields that only its dialect has.
 
-use prowess_wire::neutral::{Block, Content, Map, merge_dialect_fields};
+use prowess_wire::neutral::{Block, Content, Map, TextPlace, merge_dialect_fields, move_places};
 use serde_json::{Value, json};
 
 use crate::turns::provider_files::file_references;
@@ -18,9 +18,17 @@ pub(crate) struct UpstreamOutput {
 }
 
 impl UpstreamOutput {
-    /// Adds what a turn produced, and returns whether the upstream's servers were called.
-    pub(crate) fn add_turn(&mut self, content: &[Block], rest: &Map, provider: &str) -> bool {
-        merge_dialect_fields(&mut self.response_extras, rest);
+    /// Adds what a turn produced, and returns whether the upstream's servers were called. The
+    /// turn's text begins at a place in that of the run.
+    pub(crate) fn add_turn(
+        &mut self,
+        content: &[Block],
+        mut rest: Map,
+        begins_at: TextPlace,
+        provider: &str,
+    ) -> bool {
+        move_places(&mut rest, begins_at);
+        merge_dialect_fields(&mut self.response_extras, &rest);
         for block in content {
             self.files.extend(file_references(&block.content, provider));
         }
