@@ -4,7 +4,8 @@
 //! chain of comparisons makes that cost a millisecond, as much as all other layers
 //! together; the search tree built here costs a few microseconds.
 
-use crate::seccomp::rules::{ArgumentCheck, SyscallRule};
+use crate::seccomp::argument_check::ArgumentCheck;
+use crate::seccomp::rules::SyscallRule;
 use libc::sock_filter;
 use std::collections::BTreeMap;
 

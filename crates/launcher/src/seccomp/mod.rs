@@ -1,8 +1,10 @@
 //! The system call filter: its rules, the compiled filter of the native sandbox, and the
 //! same rules for container engines.
 
+pub(crate) mod argument_check;
 mod profile;
 pub(crate) mod rules;
+mod sockets;
 
 pub use profile::docker_profile;
 

@@ -1,6 +1,7 @@
 //! The same allow-list in the format of container engines.
 
-use super::rules::{ArgumentCheck, EPERM, SyscallRule, rules};
+use super::argument_check::ArgumentCheck;
+use super::rules::{EPERM, SyscallRule, rules};
 use serde_json::{Value, json};
 
 #[cfg(target_arch = "x86_64")]
@@ -99,12 +100,27 @@ mod tests {
             .filter(|entry| entry["names"] == json!(["socket"]));
         let sockets = sockets.map(|entry| {
             let value = |at: usize| entry["args"][at]["valueTwo"].as_u64();
-            (value(0), value(1))
+            (value(0), value(1), value(2))
         });
         let sockets: BTreeSet<_> = sockets.collect();
-        let inet = [2, 10].map(|family| [0, 1, 6, 17, 58].map(|one| (Some(family), Some(one))));
-        let allowed = inet.into_iter().flatten().chain([(Some(1), None)]);
-        assert_eq!(sockets, allowed.collect());
+        let (tcp, udp) = ([(1, 0), (1, 6)], [(2, 0), (2, 17)]);
+        let of = |family, kinds: &[(u64, u64)]| {
+            let kinds = kinds.iter();
+            kinds
+                .map(|(kind, protocol)| (Some(family), Some(*kind), Some(*protocol)))
+                .collect::<Vec<_>>()
+        };
+        let mut allowed = vec![(Some(1), None, None)];
+        for (family, ping) in [(2, [(2, 1)]), (10, [(2, 58)])] {
+            allowed.extend([tcp, udp].iter().flat_map(|kinds| of(family, kinds)));
+            allowed.extend(of(family, &ping));
+        }
+        assert_eq!(sockets, allowed.into_iter().collect());
+        let pairs = entries
+            .iter()
+            .filter(|entry| entry["names"] == json!(["socketpair"]));
+        let pairs: Vec<_> = pairs.map(|entry| &entry["args"][0]["valueTwo"]).collect();
+        assert_eq!(pairs, [&json!(1)]);
         let options = |level: u64, option: Option<u64>| {
             let fits = |entry: &&Value| {
                 let value = |at: usize| entry["args"][at]["valueTwo"].as_u64();
@@ -113,8 +129,13 @@ mod tests {
             };
             entries.iter().filter(fits).count()
         };
-        assert_eq!((options(41, None), options(1, Some(2))), (1, 1));
+        assert_eq!((options(41, Some(26)), options(1, Some(2))), (1, 1));
         assert_eq!((options(1, None), options(1, Some(26))), (0, 0));
+        assert_eq!((options(6, Some(1)), options(6, Some(31))), (1, 0));
+        let sync = entries
+            .iter()
+            .find(|entry| entry["names"] == json!(["syncfs"]));
+        assert_eq!(sync.unwrap()["errnoRet"], json!(0));
         let clone3 = entries
             .iter()
             .find(|entry| entry["names"] == json!(["clone3"]));

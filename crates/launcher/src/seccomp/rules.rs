@@ -4,7 +4,10 @@
 //! What is missing is missing on purpose: namespaces and mounts, ptrace and the memory
 //! of other processes, io_uring, asynchronous IO, keys, bpf, perf, userfaultfd, inotify and
 //! fanotify, message queues, file handles, modules, clocks, filters of system calls and sockets,
-//! and sockets other than unix, TCP and UDP.
+//! and sockets other than unix, TCP and UDP (`sockets`).
+
+use super::argument_check::{ArgumentCheck, exactly};
+use super::sockets::{SOCKET_OPTIONS, SOCKET_PAIRS, SOCKETS};
 
 /// What to do with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,60 +22,8 @@ pub(crate) enum SyscallRule {
     Fail(i32),
 }
 
-/// A condition on the lower half of an argument: the upper half of those compared here
-/// can be set freely by the calling program, because the kernel ignores it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ArgumentCheck {
-    /// Which argument, from 0.
-    pub(crate) argument: u8,
-    /// Bits that are compared.
-    pub(crate) mask: u32,
-    /// Values that fit.
-    pub(crate) values: &'static [u32],
-}
-
-/// A check that an argument is one of these values.
-const fn exactly(argument: u8, values: &'static [u32]) -> ArgumentCheck {
-    ArgumentCheck {
-        argument,
-        mask: u32::MAX,
-        values,
-    }
-}
-
 /// Flags of `clone` that make namespaces.
 const NAMESPACE_FLAGS: u32 = 0x7E02_0000;
-
-/// Socket families: unix, IPv4, IPv6.
-const FAMILIES: [u32; 3] = [1, 2, 10];
-
-/// The protocols of sockets: TCP and UDP, ICMP where the host permits it, and the default. For
-/// others the kernel loads modules of the host, whoever asks.
-const PROTOCOLS: &[&[ArgumentCheck]] = &[
-    &[exactly(0, &[1])],
-    &[exactly(0, &[2, 10]), exactly(2, &[0, 1, 6, 17, 58])],
-];
-
-/// Options that programs set of sockets. The kernel compiles the filters that other options
-/// attach (`SO_ATTACH_FILTER` and its like), and the memory for that is limited for all
-/// programs of the host together: without it no other sandbox could start.
-const SOCKET_OPTIONS: &[&[ArgumentCheck]] = &[
-    // Of protocols: IPv4, TCP, UDP, IPv6, ICMP for IPv6, raw.
-    &[exactly(1, &[0, 6, 17, 41, 58, 255])],
-    // Of sockets themselves.
-    &[
-        exactly(1, &[1]),
-        exactly(
-            2,
-            &[
-                1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, // debug to reuse of ports
-                16, 18, 19, 20, 21, 25, 29, // credentials, marks, times, device, time stamps
-                32, 33, 34, 35, 36, 37, 40, 42, 49, 62, // sizes, marks, counters, device
-                63, 64, 65, 66, 67, 74, 75, 76, // 64-bit times, hashes, marks, pidfd
-            ],
-        ),
-    ],
-];
 
 /// The flags by which `mmap` and `memfd_create` take huge pages that the host has set aside: those
 /// are not counted as memory of a control group, and missing to programs of the host.
@@ -176,6 +127,8 @@ const FCHMODAT2: Call = ("SYS_fchmodat2", 452);
 pub(super) const EPERM: i32 = 1;
 const EINVAL: i32 = 22;
 const ENOSYS: i32 = 38;
+/// No error: the call returns 0.
+const DONE: i32 = 0;
 
 /// The rule of each call that is not simply denied.
 pub(super) fn rules() -> Vec<(Call, SyscallRule)> {
@@ -211,14 +164,16 @@ pub(super) fn rules() -> Vec<(Call, SyscallRule)> {
         // host as those of sockets, see SOCKET_OPTIONS.
         (call!(SYS_seccomp), SyscallRule::Fail(EINVAL)),
         (call!(SYS_setsockopt), SyscallRule::AnyOf(SOCKET_OPTIONS)),
-        (call!(SYS_socket), SyscallRule::AnyOf(PROTOCOLS)),
-        (call!(SYS_socketpair), one_of(0, &FAMILIES)),
+        (call!(SYS_socket), SyscallRule::AnyOf(SOCKETS)),
+        (call!(SYS_socketpair), SyscallRule::Check(SOCKET_PAIRS)),
         (call!(SYS_ioctl), one_of(1, &IOCTLS)),
         (call!(SYS_fcntl), one_of(1, &FCNTLS)),
         (call!(SYS_prctl), one_of(0, &PRCTLS)),
         (call!(SYS_personality), one_of(0, &[0, u32::MAX])),
         (call!(SYS_mknodat), node(2)),
     ]);
+    let done = |call: &Call| (*call, SyscallRule::Fail(DONE));
+    rules.extend(WITHOUT_EFFECT.iter().map(done));
     #[cfg(target_arch = "x86_64")]
     {
         rules.extend(LEGACY.iter().map(|call| (*call, SyscallRule::Allow)));
@@ -239,10 +194,9 @@ const ALLOWED: &[Call] = calls![
     SYS_getcwd, SYS_chdir, SYS_fchdir, SYS_mkdirat, SYS_unlinkat, SYS_renameat,
     SYS_renameat2, SYS_linkat, SYS_symlinkat, SYS_readlinkat, SYS_fchmod,
     SYS_fchmodat, SYS_fchown, SYS_fchownat, SYS_utimensat,
-    SYS_truncate, SYS_ftruncate, SYS_fallocate, SYS_fsync, SYS_fdatasync,
-    SYS_sync_file_range, SYS_syncfs, SYS_flock, SYS_dup, SYS_dup3,
+    SYS_truncate, SYS_ftruncate, SYS_fallocate, SYS_flock, SYS_dup, SYS_dup3,
     SYS_pipe2, SYS_umask, SYS_copy_file_range, SYS_sendfile, SYS_splice, SYS_tee,
-    SYS_fadvise64, SYS_readahead, SYS_getxattr, SYS_lgetxattr,
+    SYS_readahead, SYS_getxattr, SYS_lgetxattr,
     SYS_fgetxattr, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_listxattr,
     SYS_llistxattr, SYS_flistxattr, SYS_removexattr, SYS_lremovexattr,
     SYS_fremovexattr,
@@ -285,6 +239,15 @@ const ALLOWED: &[Call] = calls![
     // programs that confine themselves further
     SYS_landlock_create_ruleset, SYS_landlock_add_rule,
     SYS_landlock_restrict_self,
+];
+
+/// Calls that succeed without being made. What a command writes is in memory until it has
+/// ended, so that writing it out does nothing (a container engine has it on the host's disk, which
+/// is written out in its own time); but for files of the runtime, which are on the host's disk, the
+/// same calls write out what others have written, or have the host forget what it has read.
+#[rustfmt::skip]
+const WITHOUT_EFFECT: &[Call] = calls![
+    SYS_fsync, SYS_fdatasync, SYS_syncfs, SYS_sync_file_range, SYS_fadvise64,
 ];
 
 /// The older forms that only x86-64 has.

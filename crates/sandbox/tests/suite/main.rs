@@ -11,6 +11,7 @@ mod attack_containers;
 mod attack_egress;
 mod attack_fairness;
 mod attack_inside;
+mod attack_kernel;
 mod attack_packages;
 mod attacks;
 mod containers;
