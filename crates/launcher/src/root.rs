@@ -68,7 +68,7 @@ fn build(base: &RootSpec, at: &Path) -> Result<(), LaunchFailure> {
     }
     let device_links = DEVICE_LINKS.map(|(path, target)| (path.into(), target.into()));
     for (path, target) in base.links.iter().chain(&device_links) {
-        symlink(target, inside(at, path)).at(LaunchStep::Root, path.display())?;
+        link(target, &inside(at, path)).at(LaunchStep::Root, path.display())?;
     }
     for (source, path) in &base.runtime {
         show(source, &inside(at, path), READ_ONLY).at(LaunchStep::Root, source.display())?;
@@ -105,6 +105,13 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
         fs::create_dir_all(parent)?;
     }
     fs::write(path, text)
+}
+
+fn link(target: &Path, path: &Path) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    symlink(target, path)
 }
 
 fn inside(at: &Path, path: &Path) -> std::path::PathBuf {

@@ -18,8 +18,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The search path of programs.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// The search path of programs: the folders of the runtime, then [`EXTRA_PROGRAMS`].
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/programs";
+
+/// Programs that the native sandbox adds to those of the runtime.
+pub(crate) const EXTRA_PROGRAMS: &str = "/programs";
 
 /// Where npm installs packages for all users of a runtime.
 pub(crate) const RUNTIME_NODE_MODULES: &str = "/usr/local/lib/node_modules";

@@ -4,7 +4,15 @@ use crate::error::Error;
 use std::ffi::CString;
 
 /// Longest path of a file in a container or a skill.
-const MAX_PATH_BYTES: usize = 1024;
+pub(crate) const MAX_PATH_BYTES: usize = 1024;
+
+/// Whether a name that code has given a file is shown as it is written: without control
+/// characters, and without those that turn the direction of text or separate lines.
+pub(crate) fn is_shown_as_written(name: &str) -> bool {
+    let misleads =
+        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    !name.chars().any(misleads)
+}
 
 /// Splits a relative path into the names of its folders and of the file.
 pub(crate) fn split_path(path: &str) -> Result<Vec<CString>, Error> {
@@ -65,6 +73,28 @@ mod tests {
             assert_eq!(split_path(path).unwrap_err().code(), "bad-name", "{path:?}");
         }
         assert_eq!(split_path("a/b c/ü.txt").unwrap().len(), 3);
+    }
+
+    #[test]
+    fn names_that_mislead_are_distinguished_from_others() {
+        for name in [
+            "a b.txt",
+            "\u{fc}.txt",
+            "\u{5e9}\u{200f}.txt",
+            "\u{1f469}\u{200d}\u{1f4bb}",
+        ] {
+            assert!(is_shown_as_written(name), "{name:?}");
+        }
+        for name in [
+            "a\nb",
+            "\u{1b}[2J",
+            "\u{202e}fdp.exe",
+            "a\u{2066}b",
+            "a\u{2028}b",
+            "\u{9b}",
+        ] {
+            assert!(!is_shown_as_written(name), "{name:?}");
+        }
     }
 
     #[test]

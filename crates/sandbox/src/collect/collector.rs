@@ -5,6 +5,7 @@ use super::folder::{EntryKind, FileEntry, FolderHandle};
 use super::usage::{DiskUsage, ENTRY_BYTES, counted_bytes, measure};
 use super::{CollectedFiles, MAX_FOLDER_DEPTH, SandboxOutput, SkipReason, SkippedFile, mime};
 use crate::error::{Error, ErrorContext};
+use crate::name;
 use crate::policy::SandboxLimits;
 use rustix::fd::{AsFd, OwnedFd};
 use sha2::{Digest, Sha256};
@@ -194,20 +195,19 @@ impl OutputCollector<'_> {
             .entries()
             .context(format_args!("cannot list the folder {path:?}"))?
         {
-            let name = entry.name.to_string_lossy();
+            let shown = entry.name.to_string_lossy();
             let here = if path.is_empty() {
-                name.into_owned()
+                shown.into_owned()
             } else {
-                format!("{path}/{name}")
+                format!("{path}/{shown}")
             };
-            let text = entry
-                .name
-                .to_str()
-                .is_ok_and(|name| !name.chars().any(char::is_control));
+            let text = entry.name.to_str().is_ok_and(name::is_shown_as_written);
             match entry.kind {
                 // An overlay's whiteout, not a device: handled by the first walk.
                 EntryKind::Deleted => {}
                 _ if !text => self.skip(here, SkipReason::Name),
+                // Nobody could name it.
+                _ if here.len() > name::MAX_PATH_BYTES => self.skip(here, SkipReason::Depth),
                 EntryKind::Special => self.skip(here, SkipReason::Special),
                 EntryKind::Symlink => self.collect_link(from, into, &entry, here)?,
                 EntryKind::Folder if depth + 1 >= MAX_FOLDER_DEPTH => {

@@ -63,9 +63,10 @@ pub enum SkipReason {
     HardLink,
     /// A fifo, socket or device: not stored.
     Special,
-    /// A name that is not UTF-8, or has control characters: not stored.
+    /// A name that is not UTF-8, has control characters, or turns the direction of text: not
+    /// stored.
     Name,
-    /// Nested too deep: not stored.
+    /// Nested too deep, or a path of more than 1024 bytes: not stored.
     Depth,
     /// Larger than the limit of one output: stored in the container.
     TooLarge,

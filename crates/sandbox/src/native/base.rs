@@ -1,7 +1,7 @@
 //! The read-only root that all sandboxes share: the host's runtime, or a root that the
 //! operator names, and an `/etc` that reveals nothing about the host.
 
-use crate::backend::RUNTIME_NODE_MODULES;
+use crate::backend::{EXTRA_PROGRAMS, RUNTIME_NODE_MODULES};
 use crate::error::{Error, ErrorContext};
 use prowess_launcher::spec::{INNER_ID, RootSpec};
 use std::fs;
@@ -41,6 +41,9 @@ const NODE_LINKS: [(&str, &str); 2] = [
     ("/packages/node_modules", RUNTIME_NODE_MODULES),
 ];
 
+/// Where programs of a runtime are.
+const PROGRAM_FOLDERS: [&str; 3] = ["usr/local/bin", "usr/bin", "bin"];
+
 /// Describes the root. `from` is the root of the runtime, `/` for the host's.
 pub(crate) fn root_spec(state: &Path, from: &Path, root_user: bool) -> Result<RootSpec, Error> {
     let mut base = RootSpec {
@@ -79,7 +82,22 @@ pub(crate) fn root_spec(state: &Path, from: &Path, root_user: bool) -> Result<Ro
         let links = NODE_LINKS.map(|(path, target)| (path.into(), target.into()));
         base.links.extend(links);
     }
+    base.links.extend(python_link(from));
     Ok(base)
+}
+
+/// The link by which `python` is Python 3. Most skills say `python`; Debian's packages have only
+/// `python3`. A runtime's own `python` is found before it.
+fn python_link(from: &Path) -> Option<(PathBuf, PathBuf)> {
+    let find = |name: &str| {
+        let mut folders = PROGRAM_FOLDERS.into_iter();
+        folders.find(|folder| fs::symlink_metadata(from.join(folder).join(name)).is_ok())
+    };
+    if find("python").is_some() {
+        return None;
+    }
+    let python3 = Path::new("/").join(find("python3")?).join("python3");
+    Some((Path::new(EXTRA_PROGRAMS).join("python"), python3))
 }
 
 fn files() -> Vec<(PathBuf, String)> {
@@ -103,4 +121,26 @@ fn files() -> Vec<(PathBuf, String)> {
     ]
     .map(|(path, text)| (path.into(), text))
     .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn python_is_python_3_where_a_runtime_has_no_other() {
+        let runtime = tempfile::tempdir().unwrap();
+        let programs = runtime.path().join("usr/bin");
+        fs::create_dir_all(&programs).unwrap();
+        let links = || {
+            let spec = root_spec(Path::new("/state"), runtime.path(), true);
+            spec.unwrap().links
+        };
+        assert!(links().is_empty());
+        fs::write(programs.join("python3"), "").unwrap();
+        let link: (PathBuf, PathBuf) = ("/programs/python".into(), "/usr/bin/python3".into());
+        assert_eq!(links(), [link]);
+        fs::write(programs.join("python"), "").unwrap();
+        assert!(links().is_empty());
+    }
 }

@@ -15,6 +15,7 @@ use crate::runtimes::{self, RuntimeSource};
 use crate::settings::{BackendKind, SandboxSettings};
 use crate::skills::SkillCache;
 use crate::statistics::CommandCounters;
+use futures_util::future::BoxFuture;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -32,68 +33,73 @@ impl Sandbox {
     /// # Errors
     /// [`Error::Refused`] when the host lacks required layers, or optional ones that the
     /// settings do not accept as missing.
-    pub async fn open(mut settings: SandboxSettings) -> Result<Self, Error> {
-        let runtime_in_use = runtimes::pin(&mut settings)?;
-        let (probe, backend) = probe_host(&settings).await?;
-        let backend = accept(&probe, backend, &settings)?;
-        let state =
-            state_folder(&fs::canonicalize(&settings.folder).at(CREATE_FAILED, &settings.folder)?);
-        let root = is_root();
-        let interceptor = settings.open_tls.then(|| {
-            let runtime = match &settings.runtime {
-                RuntimeSource::Folder(folder) => folder.clone(),
-                // Only another backend gets here with a name, and it has its own files.
-                RuntimeSource::Installed(_) => PathBuf::from("/"),
+    pub fn open(mut settings: SandboxSettings) -> BoxFuture<'static, Result<Self, Error>> {
+        Box::pin(async move {
+            let runtime_in_use = runtimes::pin(&mut settings)?;
+            let (probe, backend) = probe_host(&settings).await?;
+            let backend = accept(&probe, backend, &settings)?;
+            let state = state_folder(
+                &fs::canonicalize(&settings.folder).at(CREATE_FAILED, &settings.folder)?,
+            );
+            let root = is_root();
+            let interceptor = settings.open_tls.then(|| {
+                let runtime = match &settings.runtime {
+                    RuntimeSource::Folder(folder) => folder.clone(),
+                    // Only another backend gets here with a name, and it has its own files.
+                    RuntimeSource::Installed(_) => PathBuf::from("/"),
+                };
+                TlsInterceptor::new(runtime, settings.extra_ca_file.clone())
+            });
+            let egress = Egress::new(Arc::clone(&settings.dial), interceptor.transpose()?);
+            let containers = ContainerStore::new(&state, root, &settings);
+            // Containers of other and earlier processes are indexed before the first request.
+            containers.clean_up();
+            containers.sync();
+            let layers = LayerStore::new(&state, root, settings.layer_bytes);
+            let skills = SkillCache::new(&state, settings.skill_bytes, settings.container_life);
+            let builds = Builds::new(settings.running);
+            let queue = Queue::new(&settings);
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            let sandbox = Self {
+                inner: Arc::new(Inner {
+                    state,
+                    root,
+                    containers,
+                    queue,
+                    counters: CommandCounters::default(),
+                    create_rate: CreateRate::new(cores),
+                    probe,
+                    backend,
+                    has_proxy: matches!(settings.backend, BackendKind::Native),
+                    egress,
+                    packages: settings.packages,
+                    npm_registry: settings.npm_registry,
+                    layers,
+                    skills,
+                    builds,
+                    _runtime: runtime_in_use,
+                }),
             };
-            TlsInterceptor::new(runtime, settings.extra_ca_file.clone())
-        });
-        let egress = Egress::new(Arc::clone(&settings.dial), interceptor.transpose()?);
-        let containers = ContainerStore::new(&state, root, &settings);
-        // Containers of other and earlier processes are indexed before the first request.
-        containers.clean_up();
-        containers.sync();
-        let layers = LayerStore::new(&state, root, settings.layer_bytes);
-        let skills = SkillCache::new(&state, settings.skill_bytes, settings.container_life);
-        let builds = Builds::new(settings.running);
-        let queue = Queue::new(&settings);
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let sandbox = Self {
-            inner: Arc::new(Inner {
-                state,
-                root,
-                containers,
-                queue,
-                counters: CommandCounters::default(),
-                create_rate: CreateRate::new(cores),
-                probe,
-                backend,
-                has_proxy: matches!(settings.backend, BackendKind::Native),
-                egress,
-                packages: settings.packages,
-                npm_registry: settings.npm_registry,
-                layers,
-                skills,
-                builds,
-                _runtime: runtime_in_use,
-            }),
-        };
-        Ok(sandbox)
+            Ok(sandbox)
+        })
     }
 
     /// Probes the host without starting the backend, to report what is missing.
     ///
     /// # Errors
     /// When the settings' folder cannot be used.
-    pub async fn probe(settings: &SandboxSettings) -> Result<Probe, Error> {
-        let mut settings = settings.clone();
-        match runtimes::pin(&mut settings) {
-            Ok(_in_use) => Ok(probe_host(&settings).await?.0),
-            Err(Error::Refused { reason, advice }) => Ok(Probe {
-                checks: vec![missing_check("runtime", reason.clone(), &advice)],
-                grade: Grade::Refused { reason },
-            }),
-            Err(error) => Err(error),
-        }
+    pub fn probe(settings: &SandboxSettings) -> BoxFuture<'_, Result<Probe, Error>> {
+        Box::pin(async move {
+            let mut settings = settings.clone();
+            match runtimes::pin(&mut settings) {
+                Ok(_in_use) => Ok(probe_host(&settings).await?.0),
+                Err(Error::Refused { reason, advice }) => Ok(Probe {
+                    checks: vec![missing_check("runtime", reason.clone(), &advice)],
+                    grade: Grade::Refused { reason },
+                }),
+                Err(error) => Err(error),
+            }
+        })
     }
 
     /// The stored containers, the most recently used first, without starting the backend:

@@ -196,33 +196,28 @@ async fn a_file_that_is_put_is_held_to_the_same_bounds() {
 
 #[tokio::test]
 async fn deep_folders_and_long_names_are_measured_and_removed() {
-    let target = Target::new(SandboxLimits::default()).await;
-    let program = "import os\n\
-        for i in range(300):\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)\n    open('f', 'w').close()\n\
-        print('made')";
-    let report = target
-        .sandbox()
-        .exec(
-            OWNER,
-            &target.id,
-            Execution {
-                command: Command::Python(program.into()),
-                ..Execution::default()
-            },
-        )
-        .await
-        .unwrap();
-    assert_eq!(report.stdout.text, "made\n", "{}", report.stderr.text);
-    assert!(
-        report
-            .skipped
-            .iter()
-            .any(|one| one.reason == SkipReason::Depth)
-    );
-    let listed = target.sandbox().list(OWNER, &target.id).await.unwrap();
-    assert_eq!(listed.len(), 31);
-    target.sandbox().destroy(OWNER, &target.id).await.unwrap();
-    assert!(!target.folder().exists());
+    // Files are kept down to the deepest folder, and to the longest path.
+    for (name_bytes, kept) in [(20, 31), (200, 5)] {
+        let target = Target::new(SandboxLimits::default()).await;
+        let program = format!(
+            "import os\n\
+            for i in range(300):\n    os.mkdir('d' * {name_bytes})\n    os.chdir('d' * {name_bytes})\n    open('f', 'w').close()\n\
+            print('made')"
+        );
+        let execution = Execution {
+            command: Command::Python(program),
+            ..Execution::default()
+        };
+        let report = target.sandbox().exec(OWNER, &target.id, execution).await;
+        let report = report.unwrap();
+        assert_eq!(report.stdout.text, "made\n", "{}", report.stderr.text);
+        let mut skipped = report.skipped.iter();
+        assert!(skipped.any(|one| one.reason == SkipReason::Depth));
+        let listed = target.sandbox().list(OWNER, &target.id).await.unwrap();
+        assert_eq!(listed.len(), kept);
+        target.sandbox().destroy(OWNER, &target.id).await.unwrap();
+        assert!(!target.folder().exists());
+    }
 }
 
 #[tokio::test]
@@ -514,4 +509,29 @@ async fn a_container_with_many_waiting_refuses_the_next_one() {
         std::task::Poll::Ready(again.as_mut().poll(context).is_pending())
     });
     assert!(waits.await, "those who leave make place");
+}
+
+#[test]
+fn files_that_show_as_others_or_that_nobody_could_name_are_not_stored() {
+    let program = "import os
+os.chdir('/mnt/data')
+for name in ('\\u202efdp.exe', 'a\\u2066b', 'c\\u2028d', 'fine \\u05e9.txt'):
+    open(name, 'w').write('x')
+for _ in range(5):
+    os.mkdir('d' * 250)
+    os.chdir('d' * 250)
+open('f', 'w').write('x')";
+    for who in everyone() {
+        let runs = json!([{ "command": { "python": program } }, { "command": { "bash": "find . -type f" } }]);
+        let reports = TestHost::new(who).run(json!({ "runs": runs }));
+        let outputs = reports[0]["outputs"].as_array().unwrap();
+        let paths: Vec<&Value> = outputs.iter().map(|one| &one["path"]).collect();
+        assert_eq!(paths, [&json!("fine \u{5e9}.txt")], "{who:?}");
+        let skipped = reports[0]["skipped"].as_array().unwrap();
+        let mut reasons: Vec<_> = skipped.iter().map(|one| one["reason"].as_str()).collect();
+        reasons.sort();
+        let expected = ["depth", "name", "name", "name"].map(Some);
+        assert_eq!(reasons, expected, "{who:?}");
+        assert_eq!(stdout(&reports[1]), "./fine \u{5e9}.txt\n", "{who:?}");
+    }
 }

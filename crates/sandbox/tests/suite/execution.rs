@@ -20,6 +20,18 @@ fn argv_bash_and_python_run_in_the_data_folder() {
 }
 
 #[test]
+fn python_is_found_by_the_name_that_most_skills_use() {
+    for who in everyone() {
+        let reports = TestHost::new(who).run(json!({ "runs": [
+            { "command": { "argv": ["python", "-c", "print(6 * 7)"] } },
+            { "command": { "bash": "python -c 'import sys; print(sys.version_info[0])'" } },
+        ] }));
+        assert_eq!(stdout(&reports[0]), "42\n");
+        assert_eq!(stdout(&reports[1]), "3\n");
+    }
+}
+
+#[test]
 fn only_the_given_environment_is_seen_and_it_wins() {
     let run = json!({ "command": { "argv": ["env"] }, "env": [["LANG", "C"], ["TOKEN", "x=y"]] });
     for who in everyone() {
@@ -29,7 +41,7 @@ fn only_the_given_environment_is_seen_and_it_wins() {
         let expected = [
             "HOME=/tmp",
             "LANG=C",
-            "PATH=/usr/local/bin:/usr/bin:/bin",
+            "PATH=/usr/local/bin:/usr/bin:/bin:/programs",
             "PYTHONDONTWRITEBYTECODE=1",
             "TMPDIR=/tmp",
             "TOKEN=x=y",
