@@ -328,6 +328,54 @@ async fn bytes_behind_the_first_client_hello_belong_to_the_second() {
     }
 }
 
+/// It might take what comes next for another first ClientHello.
+#[tokio::test]
+async fn a_server_that_does_not_accept_the_first_client_hello_gets_no_other_bytes() {
+    for answer in [
+        &b"HTTP/1.1 400 Bad Request\r\n\r\n"[..],
+        &[21, 3, 3, 0, 2, 2, 40],
+        &[23, 3, 3, 0, 1, 0],
+    ] {
+        let world = world(&["93.184.216.34"]).await;
+        let mut client = TcpStream::connect(world.address).await.unwrap();
+        let connect = b"CONNECT a.fine.org:443 HTTP/1.1\r\n\r\n";
+        let first = hello("a.fine.org");
+        let sent = [&connect[..], &first, &hello("evil.com")].concat();
+        client.write_all(&sent).await.unwrap();
+        let (mut server, _) = world.server.accept().await.unwrap();
+        server.write_all(answer).await.unwrap();
+        server.shutdown().await.unwrap();
+        let mut seen = Vec::new();
+        server.read_to_end(&mut seen).await.unwrap();
+        assert_eq!(seen, first);
+        let mut shown = Vec::new();
+        client.read_to_end(&mut shown).await.unwrap();
+        assert!(shown.ends_with(answer), "{shown:?}");
+    }
+}
+
+/// Some servers do so if they do not have the name, and go on.
+#[tokio::test]
+async fn a_retry_request_behind_a_warning_is_seen() {
+    let warning = [21, 3, 3, 0, 2, 1, 112];
+    let world = world(&["93.184.216.34"]).await;
+    let mut client = TcpStream::connect(world.address).await.unwrap();
+    let connect = b"CONNECT a.fine.org:443 HTTP/1.1\r\n\r\n";
+    let first = hello("a.fine.org");
+    let sent = [&connect[..], &first].concat();
+    client.write_all(&sent).await.unwrap();
+    let (mut server, _) = world.server.accept().await.unwrap();
+    server.write_all(&warning).await.unwrap();
+    server.write_all(&retry_request()).await.unwrap();
+    server.shutdown().await.unwrap();
+    client.write_all(&hello("evil.com")).await.unwrap();
+    client.shutdown().await.unwrap();
+    let mut seen = Vec::new();
+    server.read_to_end(&mut seen).await.unwrap();
+    assert_eq!(seen, first);
+    assert_eq!(world.verdicts(), [Verdict::OtherName]);
+}
+
 #[tokio::test]
 async fn early_data_is_sent_to_a_server_that_accepts_the_first_client_hello() {
     let world = world(&["93.184.216.34"]).await;

@@ -1,7 +1,8 @@
 //! Tunnels: the TLS server name is checked, then the connection is forwarded or intercepted.
 
 use super::relay::{self, read_hello};
-use super::{Proxy, ProxyRefusal, retry};
+use super::retry::{self, ServerStart};
+use super::{Proxy, ProxyRefusal};
 use crate::egress::Verdict;
 use crate::egress::authority::Authority;
 use crate::egress::client_hello::{self, ParsedHello};
@@ -58,16 +59,27 @@ impl Proxy {
         // retry request it belongs to what is checked.
         let (first, rest) = client_hello::split_first_record(hello);
         server.write_all(first).await?;
-        let answer = self
+        let (answer, start) = self
             .with_step_timeout(retry::read_server_start(&mut server))
             .await?;
         client.write_all(&answer).await?;
         let mut second = rest.to_vec();
-        if retry::is_retry(&answer) {
-            let name = self.with_step_timeout(retry::read_second_hello(&mut client, &mut second));
-            let name = name.await?;
-            if !is_name(&name, to) {
-                return self.refuse_hello(client, to, name).await;
+        match start {
+            ServerStart::Accepted => {}
+            ServerStart::Retry => {
+                let name = retry::read_second_hello(&mut client, &mut second);
+                let name = self.with_step_timeout(name).await?;
+                if !is_name(&name, to) {
+                    return self.refuse_hello(client, to, name).await;
+                }
+            }
+            // It may have more to say, and gets nothing more.
+            ServerStart::Refused | ServerStart::Incomplete => {
+                self.record(Some(to), Verdict::Allowed.into());
+                server.shutdown().await?;
+                let rest = tokio::io::copy(&mut server, &mut client);
+                self.with_step_timeout(rest).await?;
+                return client.shutdown().await;
             }
         }
         server.write_all(&second).await?;
