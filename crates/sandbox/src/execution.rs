@@ -156,7 +156,7 @@ impl CommandOutcome {
     pub fn exit_code(self) -> i32 {
         match self {
             Self::Exit(code) => code,
-            Self::Signal(signal) => 128 + signal,
+            Self::Signal(signal) => signal.saturating_add(128),
             Self::Timeout => 124,
             Self::OutOfMemory => 137,
             Self::OutputFlood => 141,

@@ -1,6 +1,8 @@
 //! Checks what a worker reports of a command. Workers are not trusted: what passes can be the
 //! state of this container, and of no other, within its limits.
 
+mod report;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -12,12 +14,6 @@ use prowess_skill::Digest;
 use prowess_worker::protocol::{ChangedContent, ExecEnded, FileChanges};
 
 use crate::file_set::FileSet;
-
-/// Bytes of text in a report per byte that is retained of output: others are replaced by up to
-/// three.
-const TEXT_FACTOR: u64 = 4;
-/// Bytes of such a text that say how much was left out.
-const TEXT_SLACK_BYTES: u64 = 4 << 10;
 
 /// A result that passed.
 #[derive(Debug)]
@@ -59,31 +55,14 @@ pub(crate) fn check(
         changes,
         ..
     } = ended;
-    check_report(&report, limits)?;
+    report::check(&report, limits)?;
     let changes = changes
         .map(|changes| check_changes(before, changes, limits))
         .transpose()?
         .filter(|changes| !changes.changes.is_empty());
     let files = changes.as_ref().map_or(before, |changes| &changes.files);
-    // A path of an output that the files do not have leads nowhere.
-    report.outputs.retain(|output| {
-        let known = files.file(&output.path);
-        known.is_ok_and(|(digest, size)| size == output.size && digest.hex() == output.sha256)
-    });
+    report::bring_within_limits(&mut report, files, limits);
     Ok(CheckedResult { report, changes })
-}
-
-fn check_report(report: &ExecutionReport, limits: &SandboxLimits) -> Result<(), String> {
-    let max = limits.output_kept.saturating_mul(TEXT_FACTOR) + TEXT_SLACK_BYTES;
-    for text in [&report.stdout.text, &report.stderr.text] {
-        if text.len() as u64 > max {
-            return Err(format!("it has {} bytes of output", text.len()));
-        }
-    }
-    if report.outputs.len() > limits.outputs.count {
-        return Err(format!("it has {} outputs", report.outputs.len()));
-    }
-    Ok(())
 }
 
 fn check_changes(

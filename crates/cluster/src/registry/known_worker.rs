@@ -6,6 +6,27 @@ use tokio::time::Instant;
 use super::{CommandNeeds, WorkerStatus, is_recent};
 use crate::placement::WorkerCandidate;
 
+/// Keys of skills and of packages that are kept of a beat, each.
+const MAX_KEYS: usize = 200;
+/// Bytes of a text in a beat.
+const MAX_TEXT_BYTES: usize = 200;
+/// Slots that a worker can have.
+const MAX_SLOTS: usize = 10_000;
+
+/// A beat without what is more than any worker has; `None` if it cannot be that of a worker.
+pub(super) fn within_limits(mut beat: WorkerBeat) -> Option<WorkerBeat> {
+    let texts = [&beat.boot, &beat.version, &beat.grade];
+    if texts.iter().any(|text| text.len() > MAX_TEXT_BYTES) {
+        return None;
+    }
+    for keys in [&mut beat.skills, &mut beat.layers] {
+        keys.retain(|key| key.len() <= MAX_TEXT_BYTES);
+        keys.truncate(MAX_KEYS);
+    }
+    beat.slots = beat.slots.min(MAX_SLOTS);
+    Some(beat)
+}
+
 #[derive(Debug)]
 pub(super) struct KnownWorker {
     pub(super) beat: WorkerBeat,

@@ -4,9 +4,9 @@
 //! | module | owns |
 //! |---|---|
 //! | `known_worker` | one worker, as its beats and the commands sent to it tell |
-//! | `listen` | receiving the beats |
+//! | `listen` | receiving the beats, and asking workers whether those are theirs |
 //!
-//! It sends nothing, and knows nothing of containers.
+//! It sends nothing else, and knows nothing of containers.
 
 mod known_worker;
 mod listen;
@@ -107,6 +107,9 @@ impl WorkerRegistry {
         if subject::token(&beat.id).is_err() {
             return;
         }
+        let Some(beat) = known_worker::within_limits(beat) else {
+            return;
+        };
         let mut workers = self.lock();
         workers.retain(|_, worker| now.duration_since(worker.seen) < SHOWN_FOR);
         let room = if let Some(known) = workers.get_mut(&beat.id) {
@@ -121,6 +124,15 @@ impl WorkerRegistry {
         };
         drop(workers);
         self.line.wake(room);
+    }
+
+    /// Whether a beat names another start of a worker that is alive: either that worker was
+    /// started again, or somebody else has sent the beat.
+    pub(crate) fn contradicts(&self, beat: &WorkerBeat) -> bool {
+        let now = Instant::now();
+        let workers = self.lock();
+        let known = workers.get(&beat.id);
+        known.is_some_and(|known| known.is_alive(now) && known.beat.boot != beat.boot)
     }
 
     /// Chooses a worker for a command.

@@ -43,7 +43,12 @@ impl FakeWorker {
             grade: "strict".into(),
             ..WorkerBeat::default()
         };
-        let payload = encode(&beat).unwrap();
+        self.announce(&beat).await;
+    }
+
+    /// Publishes a beat, of this worker or of another one.
+    pub(crate) async fn announce(&self, beat: &WorkerBeat) {
+        let payload = encode(beat).unwrap();
         let sent = self.bus.publish(&beats_subject(NAMESPACE), payload).await;
         sent.unwrap();
     }

@@ -2,7 +2,7 @@
 //! to what the worker has really given.
 
 use crate::fake_worker::{FakeWorker, ended};
-use crate::support::{OWNER, TestCluster, bash, create, paths, read, workers_known};
+use crate::support::{OWNER, TestCluster, bash, create, paths, read, until, workers_known};
 use bytes::Bytes;
 use prowess_cluster::ClusterSandboxes;
 use prowess_sandbox::{
@@ -10,9 +10,11 @@ use prowess_sandbox::{
 };
 use prowess_skill::Digest;
 use prowess_worker::protocol::{
-    Ask, ChangedContent, ContentPlace, FileChanges, GatewayAnswer, WorkerReply, encode,
+    Ask, ChangedContent, ContentPlace, FileChanges, GatewayAnswer, WorkerBeat, WorkerReply,
+    WorkerRequest, encode,
 };
 use std::sync::Arc;
+use std::time::Duration;
 
 fn entry(path: &str, text: &str) -> SnapshotEntry {
     SnapshotEntry {
@@ -231,4 +233,66 @@ async fn a_worker_gets_the_contents_of_its_container_and_no_others() {
     cluster.bus.drain().await.unwrap();
     assert!(at_others.next().await.is_none());
     assert!(dropped.next().await.is_none());
+}
+
+/// A beat of the worker `w1` that names this start of its process.
+fn beat(boot: &str, running: usize, draining: bool) -> WorkerBeat {
+    WorkerBeat {
+        id: "w1".into(),
+        boot: boot.into(),
+        protocol: 1,
+        running,
+        slots: 4,
+        grade: "strict".into(),
+        draining,
+        ..WorkerBeat::default()
+    }
+}
+
+/// Where the gateway waits for what the worker says of itself, which it asks because of this beat.
+async fn question_because_of(worker: &mut FakeWorker, because: &WorkerBeat) -> String {
+    loop {
+        worker.announce(because).await;
+        let pause = tokio::time::sleep(Duration::from_millis(50));
+        tokio::select! {
+            (request, reply) = worker.next_request() => {
+                assert!(matches!(request, WorkerRequest::Describe), "{request:?}");
+                return reply.unwrap();
+            }
+            () = pause => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_worker_cannot_announce_the_end_of_another() {
+    let cluster = TestCluster::sqlite();
+    let gateway = cluster.gateway("gw").await;
+    let mut worker = FakeWorker::start(&cluster.bus, "w1").await;
+    workers_known(&gateway, 1).await;
+    let is = |boot: &str, running: usize| {
+        let workers = gateway.workers();
+        workers
+            .iter()
+            .any(|worker| worker.boot == boot && worker.running == running && !worker.is_draining)
+    };
+    // Somebody says that it was started again and stops. The worker itself is asked.
+    let reply = question_because_of(&mut worker, &beat("forged", 0, true)).await;
+    assert!(is("1", 0));
+    let own = WorkerReply::Described(Box::new(beat("1", 3, false)));
+    worker.reply(&reply, &own).await;
+    until("the worker was believed", || is("1", 3)).await;
+    // What another worker answers in its own name does not count.
+    let reply = question_because_of(&mut worker, &beat("forged", 0, true)).await;
+    let mut other = beat("2", 0, false);
+    other.id = "w2".into();
+    let other = WorkerReply::Described(Box::new(other));
+    worker.reply(&reply, &other).await;
+    // It was really started again.
+    let reply = question_because_of(&mut worker, &beat("2", 1, false)).await;
+    assert!(is("1", 3));
+    assert_eq!(gateway.workers().len(), 1);
+    let again = WorkerReply::Described(Box::new(beat("2", 2, false)));
+    worker.reply(&reply, &again).await;
+    until("the restarted worker is known", || is("2", 2)).await;
 }

@@ -83,6 +83,12 @@ pub enum RemoteErrorKind {
     },
 }
 
+/// Characters of a worker's text that are passed on: more than an installer's output has.
+const MAX_TEXT_CHARS: usize = 8 << 10;
+
+/// The longest time after which a worker can ask to retry.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
+
 /// Texts of errors that this build knows: the sandbox's errors have no others.
 const KNOWN_TEXTS: &[&str] = &[
     "argument",
@@ -174,7 +180,10 @@ impl RemoteError {
             ..
         } = self;
         kind.and_then(|kind| kind.into_error())
-            .unwrap_or(Error::Remote { code, message })
+            .unwrap_or(Error::Remote {
+                code: shortened(code),
+                message: shortened(message),
+            })
     }
 }
 
@@ -249,15 +258,18 @@ impl RemoteErrorKind {
                 scope: BusyScope::Tenant,
                 running,
                 waiting,
-                retry_after: Duration::from_millis(retry_after_ms),
+                retry_after: Duration::from_millis(retry_after_ms).min(MAX_RETRY_AFTER),
             },
-            Self::ContainerQueueFull { id, waiting } => Error::ContainerQueueFull { id, waiting },
+            Self::ContainerQueueFull { id, waiting } => Error::ContainerQueueFull {
+                id: shortened(id),
+                waiting,
+            },
             Self::OverQuota {
                 path,
                 allowed,
                 unit,
             } => Error::OverQuota {
-                path,
+                path: shortened(path),
                 allowed,
                 unit: known_text(&unit)?,
             },
@@ -268,10 +280,12 @@ impl RemoteErrorKind {
             },
             Self::BadName { what, name, why } => Error::BadName {
                 what: known_text(&what)?,
-                name,
+                name: shortened(name),
                 why: known_text(&why)?,
             },
-            Self::Layer { why } => Error::Layer { why },
+            Self::Layer { why } => Error::Layer {
+                why: shortened(why),
+            },
             Self::NoIndex { what, setting } => Error::NoIndex {
                 what: known_text(&what)?,
                 setting: known_text(&setting)?,
@@ -282,6 +296,14 @@ impl RemoteErrorKind {
 
 fn known_text(text: &str) -> Option<&'static str> {
     KNOWN_TEXTS.iter().find(|known| **known == text).copied()
+}
+
+/// A text of a worker, which is not trusted, as long as one may be.
+fn shortened(text: String) -> String {
+    match text.char_indices().nth(MAX_TEXT_CHARS) {
+        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned(),
+        None => text,
+    }
 }
 
 fn millis(duration: Duration) -> u64 {

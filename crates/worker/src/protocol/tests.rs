@@ -365,3 +365,31 @@ fn nothing_secret_is_in_debug_output() {
     assert!(!text.contains("canary"), "{text}");
     assert!(text.contains("stand-in"), "{text}");
 }
+
+#[test]
+fn texts_and_times_of_a_workers_error_are_bounded() {
+    let long = "\u{e4}".repeat(100_000);
+    let remote = RemoteError::new(&long, long.clone());
+    assert!(remote.into_error().to_string().len() < 20_000);
+    let kind = RemoteErrorKind::Layer { why: long };
+    let remote = RemoteError {
+        kind: Some(Box::new(kind)),
+        ..RemoteError::new("layer", "x")
+    };
+    assert!(remote.into_error().to_string().len() < 20_000);
+    let kind = RemoteErrorKind::TenantBusy {
+        running: 1,
+        waiting: 1,
+        retry_after_ms: u64::MAX,
+    };
+    let remote = RemoteError {
+        kind: Some(Box::new(kind)),
+        ..RemoteError::new("other", "x")
+    };
+    let error = remote.into_error();
+    let hour = Duration::from_secs(60 * 60);
+    assert!(
+        matches!(error, Error::Busy { retry_after, .. } if retry_after <= hour),
+        "{error}"
+    );
+}
