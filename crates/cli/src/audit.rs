@@ -176,7 +176,7 @@ impl Printer {
     fn print(&mut self, entry: Value) -> anyhow::Result<()> {
         self.printed += 1;
         if self.as_json {
-            return output::print_text(&format!("{entry}\n"));
+            return output::print_json_lines(&format!("{entry}\n"));
         }
         let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str);
         let actor = text("/actor/name").or(text("/actor/type"));
@@ -190,7 +190,8 @@ impl Printer {
             outcome,
             text("/peer"),
         ];
-        self.table.add_row(cells.map(|cell| cell.unwrap_or("-")));
+        let shown = |cell: Option<&str>| output::strip_controls(cell.unwrap_or("-"), true);
+        self.table.add_row(cells.map(shown));
         Ok(())
     }
 

@@ -21,10 +21,6 @@ use super::{Exit, paths, usage_error};
 const MAX_STDIN_BYTES: u64 = 16 << 20;
 
 /// Call a tool as a model would.
-///
-/// A tool of a skill has a full name, `skill_name__tool`; its skill is loaded first.
-/// Standard output is the tool result that a model would get; the exit code is 1 when the
-/// result is an error.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A folder of skills, an archive or a URL
@@ -74,6 +70,11 @@ async fn call(args: &Args, refreshed: &SkillSnapshot, input: &Value) -> anyhow::
     }
     let outcome = toolbox.call(&args.tool, input, None).await;
     finish(args, &toolbox, &outcome).await?;
+    if outcome.is_error && is_short_name(&args.tool, refreshed) {
+        output::print_remark(
+            "tools of skills are called by their full names: see `prowess tools --loaded`",
+        );
+    }
     if let Some(workspace) = &workspace {
         workspace.close().await?;
     }
@@ -88,6 +89,12 @@ async fn call(args: &Args, refreshed: &SkillSnapshot, input: &Value) -> anyhow::
 fn is_read_only(tool: &str) -> bool {
     let names = ["list_skills", "search_skills", "read_skill_resource"];
     tool.starts_with("load_skill") || names.contains(&tool)
+}
+
+/// Whether a name is that of a tool inside its skill, by which no model can call it.
+fn is_short_name(tool: &str, refreshed: &SkillSnapshot) -> bool {
+    let mut members = refreshed.members.iter();
+    members.any(|member| member.skill.tools.iter().any(|own| own.name == tool))
 }
 
 /// Opens the sandbox; tools that only read also run without one.
@@ -122,14 +129,11 @@ fn toolbox_options(args: &Args) -> ToolboxOptions {
 async fn finish(args: &Args, toolbox: &Toolbox, outcome: &ToolOutcome) -> anyhow::Result<()> {
     if let (Some(folder), Some(workspace)) = (&args.out, toolbox.workspace()) {
         for made in &outcome.outputs {
-            let place = toolbox::save_file(workspace, &made.path, folder).await?;
-            if !args.json {
+            let saved = toolbox::save_file(workspace, &made.path, folder).await?;
+            if let Some(place) = saved.filter(|_| !args.json) {
+                let place = output::strip_controls(&place.display().to_string(), true);
                 let size = output::format_size(made.size);
-                output::print_remark(&format!(
-                    "created {} ({}, {size})",
-                    place.display(),
-                    made.mime_type
-                ));
+                output::print_remark(&format!("created {place} ({}, {size})", made.mime_type));
             }
         }
     }

@@ -29,8 +29,14 @@ pub(crate) fn write_data(text: &str) -> anyhow::Result<()> {
 
 /// Writes a value as indented JSON to standard output.
 pub(crate) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    let to_terminal = io::stdout().is_terminal();
     let mut stdout = io::BufWriter::new(io::stdout().lock());
-    serde_json::to_writer_pretty(&mut stdout, value).map_err(io::Error::from)?;
+    if to_terminal {
+        let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+        stdout.write_all(escape_in_json(&text).as_bytes())?;
+    } else {
+        serde_json::to_writer_pretty(&mut stdout, value).map_err(io::Error::from)?;
+    }
     stdout.write_all(b"\n")?;
     stdout.flush()?;
     Ok(())
@@ -50,8 +56,9 @@ pub(crate) fn print_remark(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
-/// Writes an error to standard error.
+/// Writes an error to standard error. It may have texts of a server, a skill or a file.
 pub(crate) fn print_error(text: &str) {
+    let text = strip_controls(text, false);
     print_remark(&format!("{ERROR}error{ERROR:#}: {text}"));
 }
 
@@ -83,6 +90,28 @@ pub(crate) fn strip_controls(text: &str, one_line: bool) -> String {
         .collect()
 }
 
+/// JSON in which nothing can steer a terminal. The format escapes most control characters; the
+/// others are within texts, where they may be escaped.
+fn escape_in_json(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) {
+            escaped.extend(format!("\\u{:04x}", u32::from(c)).chars());
+        } else {
+            escaped.push(c);
+        }
+    }
+    escaped
+}
+
+/// Control characters that JSON does not escape, and those that turn the direction of text.
+fn steers(c: char) -> bool {
+    matches!(
+        c,
+        '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
+}
+
 /// Writes a text that others have written to standard output: byte for byte, but to a terminal
 /// without what could steer it.
 pub(crate) fn print_foreign(text: &str) -> anyhow::Result<()> {
@@ -90,6 +119,16 @@ pub(crate) fn print_foreign(text: &str) -> anyhow::Result<()> {
         write_data(&strip_controls(text, false))
     } else {
         write_data(text)
+    }
+}
+
+/// Writes lines of JSON that others may have written, or parts of them: byte for byte, but to a
+/// terminal without what could steer it.
+pub(crate) fn print_json_lines(lines: &str) -> anyhow::Result<()> {
+    if io::stdout().is_terminal() {
+        write_data(&strip_controls(&escape_in_json(lines), false))
+    } else {
+        write_data(lines)
     }
 }
 
@@ -136,6 +175,17 @@ mod tests {
         );
         assert_eq!(strip_controls("a\nb", true), "a\u{fffd}b");
         assert_eq!(first_line("a\u{1b}]0;b\u{7}\nc"), "a\u{fffd}]0;b\u{fffd}");
+    }
+
+    #[test]
+    fn json_for_a_terminal_means_the_same_without_steering_it() {
+        let value =
+            serde_json::json!({ "\u{85}a": ["\u{9b}2J\u{7f}\u{202e}\u{1b}[2J", "\u{e4}\n"] });
+        let text = serde_json::to_string_pretty(&value).unwrap();
+        let escaped = escape_in_json(&text);
+        assert_eq!(escaped, strip_controls(&escaped, false));
+        let read: serde_json::Value = serde_json::from_str(&escaped).unwrap();
+        assert_eq!(read, value);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Builds toolboxes from sources, for the commands that list and call tools.
 
+use std::fs::File;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -128,17 +130,57 @@ pub(super) fn build_toolbox(
     Ok(Toolbox::new(refreshed.members.clone(), workspace, options)?)
 }
 
-/// Saves a file of the container below `folder`, under its own path.
+/// Saves a file of the container below `folder`, under its own path. `None` if it was not
+/// ([`create_output`]).
 pub(super) async fn save_file(
     workspace: &Workspace,
     path: &str,
     folder: &Path,
-) -> anyhow::Result<PathBuf> {
+) -> anyhow::Result<Option<PathBuf>> {
     let bytes = workspace.get(path).await?;
     let place = folder.join(path);
+    let Some(mut file) = create_output(path, &place)? else {
+        return Ok(None);
+    };
+    file.write_all(&bytes)?;
+    Ok(Some(place))
+}
+
+/// Creates the file for an output, and its folders. Hidden files, which are settings of other
+/// programs more often than results, are not replaced: then there is a remark and no file.
+pub(super) fn create_output(path: &str, place: &Path) -> anyhow::Result<Option<File>> {
     if let Some(parent) = place.parent() {
         std::fs::create_dir_all(parent)?;
     }
-    std::fs::write(&place, bytes)?;
-    Ok(place)
+    if !path.split('/').any(|part| part.starts_with('.')) {
+        return Ok(Some(File::create(place)?));
+    }
+    match File::create_new(place) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let place = output::strip_controls(&display_path(place), true);
+            output::print_remark(&format!("not saved: {place} exists, and is hidden"));
+            Ok(None)
+        }
+        created => Ok(Some(created?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_other_programs_are_not_replaced_by_outputs() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |path: &str| folder.path().join(path);
+        std::fs::create_dir(place(".git")).unwrap();
+        std::fs::write(place(".git/config"), "mine").unwrap();
+        std::fs::write(place("a.txt"), "old").unwrap();
+        for (path, is_created) in [(".git/config", false), (".new/b", true), ("a.txt", true)] {
+            let created = create_output(path, &place(path)).unwrap();
+            assert_eq!(created.is_some(), is_created, "{path}");
+        }
+        let kept = std::fs::read_to_string(place(".git/config")).unwrap();
+        assert_eq!(kept, "mine");
+    }
 }

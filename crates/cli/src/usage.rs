@@ -87,7 +87,7 @@ fn usage_table(by: UsageGrouping, sums: &[UsageSum]) -> Table {
             group => group,
         };
         table.add_row([
-            group.to_owned(),
+            output::strip_controls(group, true),
             sum.requests.to_string(),
             sum.errors.to_string(),
             sum.input_tokens.to_string(),

@@ -87,6 +87,63 @@ fn streams_and_exit_code_are_the_commands_own_and_files_are_saved() {
 }
 
 #[test]
+fn hidden_files_of_the_folder_are_not_replaced_by_outputs() {
+    let place = Place::new(REDUCED);
+    let config = place.folder().join("saved/.git/config");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "mine").unwrap();
+    let line = "mkdir .git; echo evil > .git/config; echo new > .git/new; echo made > f.txt";
+    let (_, stderr, code) = place.run(&[
+        "sandbox", "exec", "--out", "saved", "--", "bash", "-c", line,
+    ]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stderr.contains("not saved: saved/.git/config"), "{stderr}");
+    assert!(!stderr.contains("created saved/.git/config"), "{stderr}");
+    assert_eq!(fs::read_to_string(config).unwrap(), "mine");
+    for (path, text) in [("saved/.git/new", "new\n"), ("saved/f.txt", "made\n")] {
+        let saved = fs::read_to_string(place.folder().join(path));
+        assert_eq!(saved.unwrap(), text, "{path}");
+    }
+}
+
+/// Runs a program on a terminal of its own, and prints what was shown there.
+const ON_A_TERMINAL: &str = "import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+shown = b''
+try:
+    while piece := os.read(terminal, 4096):
+        shown += piece
+except OSError:
+    pass
+os.waitpid(pid, 0)
+sys.stdout.buffer.write(shown)";
+
+#[test]
+fn output_in_a_terminal_has_text_and_colours_and_cannot_steer_it() {
+    let place = Place::new(REDUCED);
+    let text = r"\033[31mred\033[0m \033]52;c;ZXZpbA==\007 \033[2J end";
+    let arguments = ["sandbox", "exec", "--", "printf", text];
+    let inner = place.command(&arguments);
+    let mut outer = Command::new("/usr/bin/python3");
+    outer.args(["-c", ON_A_TERMINAL]).arg(inner.get_program());
+    outer.args(inner.get_args()).current_dir(place.folder());
+    outer.env("PROWESS_DATA_DIR", place.folder().join("data"));
+    outer.env_remove("PROWESS_CONFIG");
+    let shown = String::from_utf8(outer.output().unwrap().stdout).unwrap();
+    assert!(shown.contains("\u{1b}[31mred\u{1b}[0m"), "{shown:?}");
+    assert!(shown.contains(" end"), "{shown:?}");
+    for steers in ["\u{1b}]52", "\u{7}", "\u{1b}[2J"] {
+        assert!(!shown.contains(steers), "{shown:?}");
+    }
+    // Elsewhere it is byte for byte what the command has written.
+    let (stdout, _, _) = place.run(&arguments);
+    let written = "\u{1b}[31mred\u{1b}[0m \u{1b}]52;c;ZXZpbA==\u{7} \u{1b}[2J end";
+    assert_eq!(stdout, written);
+}
+
+#[test]
 fn a_container_keeps_its_files_until_it_is_removed() {
     let place = Place::new(REDUCED);
     let (_, stderr, _) = place.run(&[

@@ -129,7 +129,7 @@ impl BatchReport {
             (true, Some(fields)) => format!("{{\"type\":\"result\",{fields}\n"),
             _ => format!("{line}\n"),
         };
-        output::write_data(&line)
+        output::print_json_lines(&line)
     }
 
     /// A request that failed.
@@ -206,5 +206,5 @@ fn progress_bar(requests: u64) -> ProgressBar {
 }
 
 fn write_line(value: &Value) -> anyhow::Result<()> {
-    output::write_data(&format!("{value}\n"))
+    output::print_json_lines(&format!("{value}\n"))
 }

@@ -166,7 +166,7 @@ fn report(args: &Args, client: &Client, submitted: &SubmittedRun) -> anyhow::Res
     } = submitted;
     if args.json {
         let line = json!({"type": "submitted", "run": run, "response": response, "status": status});
-        output::write_data(&format!("{line}\n"))?;
+        output::print_json_lines(&format!("{line}\n"))?;
     } else {
         output::print_text(&format!("{run}\n"))?;
         output::print_remark(&format!(
@@ -182,6 +182,6 @@ fn report_refusal(args: &Args, error: Error) -> anyhow::Result<Exit> {
         return Err(error.into());
     }
     let line = json!({"type": "error", "code": error.code(), "message": error.to_string()});
-    output::write_data(&format!("{line}\n"))?;
+    output::print_json_lines(&format!("{line}\n"))?;
     Ok(Exit::Unreadable)
 }

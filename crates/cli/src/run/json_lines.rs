@@ -55,5 +55,5 @@ fn step_json(step: &RunStep) -> Value {
 }
 
 fn write_line(value: &Value) -> anyhow::Result<()> {
-    output::write_data(&format!("{value}\n"))
+    output::print_json_lines(&format!("{value}\n"))
 }

@@ -76,7 +76,7 @@ impl RunPrinter {
     /// Prints the error that ended a run.
     pub(crate) fn print_failure(&mut self, message: &str) -> anyhow::Result<()> {
         self.end_line()?;
-        output::print_error(&strip_controls(message, false));
+        output::print_error(message);
         Ok(())
     }
 }

@@ -197,5 +197,5 @@ impl FollowReport {
 }
 
 fn write_line(value: &Value) -> anyhow::Result<()> {
-    output::write_data(&format!("{value}\n"))
+    output::print_json_lines(&format!("{value}\n"))
 }

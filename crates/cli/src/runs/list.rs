@@ -45,7 +45,7 @@ fn print_list(runs: &[RunRecord], as_json: bool) -> anyhow::Result<()> {
         table.add_row([
             run.id.clone(),
             format_date(run.started_at.as_seconds()),
-            run.model.clone(),
+            output::strip_controls(&run.model, true),
             status(run).to_owned(),
             known(run.turns.to_string()),
             known(run.calls.to_string()),

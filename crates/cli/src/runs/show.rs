@@ -31,7 +31,8 @@ fn print_journal_run(run: &JournalRun, as_json: bool) -> anyhow::Result<()> {
         false => "",
     };
     let steps = output::format_count(usize::try_from(run.steps).unwrap_or_default(), "step");
-    let (id, state, model) = (&run.id, run.state.as_str(), &run.model);
+    let model = output::strip_controls(&run.model, true);
+    let (id, state) = (&run.id, run.state.as_str());
     output::print_text(&format!(
         "{id} {state}{cancelled}: {model}, {steps} finished\n"
     ))
@@ -75,7 +76,8 @@ fn print_run(detail: &RunDetail, as_json: bool) -> anyhow::Result<()> {
     if let Some(table) = skill_table(&detail.skills, &detail.usage) {
         text.push_str(&format!("\n{table}"));
     }
-    output::print_text(&text)
+    // Names of models and tools, and errors, are what clients, models and providers have written.
+    output::print_text(&output::strip_controls(&text, false))
 }
 
 /// One event: time, kind and details.

@@ -1,6 +1,6 @@
 //! `prowess sandbox exec [OPTIONS] -- COMMAND…`
 
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,9 +14,11 @@ use prowess_skill::{BundleLimits, Profile};
 use serde::Serialize;
 use tokio::sync::mpsc;
 
+use super::terminal_text::CommandOutputWriter;
 use super::{SandboxArgs, block_on, network_policy};
 use crate::fetch::FetchArgs;
 use crate::skill::inputs;
+use crate::toolbox::create_output;
 use crate::{output, paths};
 
 /// The owner of containers that the command line creates.
@@ -26,9 +28,6 @@ const OWNER: &str = "cli";
 const MAX_STDIN_BYTES: u64 = 64 << 20;
 
 /// Run a command exactly as a model's code runs.
-///
-/// Standard output, standard error and the exit code are those of the command. Files that
-/// it writes to /mnt/data are listed, and saved with --out.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Run in this container and keep its files; `new` creates one and prints its id
@@ -122,9 +121,10 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
         forward_output(receiver)
     );
     let report = report?;
-    if let Some(folder) = &args.out {
-        save_outputs(&sandbox, &container, &report, folder).await?;
-    }
+    let unsaved = match &args.out {
+        Some(folder) => save_outputs(&sandbox, &container, &report, folder).await?,
+        None => Vec::new(),
+    };
     let kept = args.container.is_some().then_some(container.as_str());
     if args.json {
         output::print_json(&ExecOutput {
@@ -132,7 +132,7 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
             report: &report,
         })?;
     } else {
-        print_report(&report, kept, args.out.as_deref());
+        print_report(&report, kept, args.out.as_deref(), &unsaved);
     }
     if kept.is_none() {
         sandbox.destroy(OWNER, &container).await?;
@@ -194,14 +194,17 @@ fn load_skill(path: &Path, fetch: &FetchArgs) -> anyhow::Result<SkillFiles> {
 
 /// Forwards output until the command has ended.
 async fn forward_output(mut receiver: mpsc::UnboundedReceiver<OutputChunk>) {
+    let mut stdout = CommandOutputWriter::new(std::io::stdout());
+    let mut stderr = CommandOutputWriter::new(std::io::stderr());
     while let Some(chunk) = receiver.recv().await {
         // A closed reader, such as `head`, is not an error.
         let _ = match chunk.stream {
-            OutputStream::Stdout => std::io::stdout().write_all(&chunk.bytes),
-            OutputStream::Stderr => std::io::stderr().write_all(&chunk.bytes),
+            OutputStream::Stdout => stdout.write(&chunk.bytes),
+            OutputStream::Stderr => stderr.write(&chunk.bytes),
         };
     }
-    let _ = std::io::stdout().flush();
+    let _ = stdout.finish();
+    let _ = stderr.finish();
 }
 
 fn read_stdin() -> anyhow::Result<Vec<u8>> {
@@ -218,26 +221,34 @@ fn read_stdin() -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Copies the generated files out, each under its own path in `folder`.
+/// Copies the generated files out, each under its own path in `folder`. Returns the paths of those
+/// that were not.
 async fn save_outputs(
     sandbox: &Sandbox,
     container: &str,
     report: &ExecutionReport,
     folder: &Path,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<String>> {
+    let mut unsaved = Vec::new();
     for made in &report.outputs {
         let mut file = sandbox.get(OWNER, container, &made.path).await?;
-        let place = folder.join(&made.path);
-        if let Some(parent) = place.parent() {
-            std::fs::create_dir_all(parent)?;
+        match create_output(&made.path, &folder.join(&made.path))? {
+            Some(mut saved) => {
+                std::io::copy(&mut file, &mut saved)?;
+            }
+            None => unsaved.push(made.path.clone()),
         }
-        std::io::copy(&mut file, &mut std::fs::File::create(&place)?)?;
     }
-    Ok(())
+    Ok(unsaved)
 }
 
 /// Prints remarks about the command's end and its files.
-fn print_report(report: &ExecutionReport, container: Option<&str>, out: Option<&Path>) {
+fn print_report(
+    report: &ExecutionReport,
+    container: Option<&str>,
+    out: Option<&Path>,
+    unsaved: &[String],
+) {
     let ending = match report.outcome {
         CommandOutcome::Exit(_) | CommandOutcome::Signal(_) => None,
         CommandOutcome::Timeout => Some("killed: timeout"),
@@ -251,16 +262,22 @@ fn print_report(report: &ExecutionReport, container: Option<&str>, out: Option<&
     if let Grade::Reduced { missing } = &report.level {
         output::print_remark(&format!("reduced sandbox: without {}", missing.join(", ")));
     }
-    for made in report.outputs.iter().filter(|_| to_people || out.is_some()) {
+    let is_shown = to_people || out.is_some();
+    for made in report.outputs.iter().filter(|_| is_shown) {
+        if unsaved.contains(&made.path) {
+            continue;
+        }
         let place = out.map_or_else(
             || made.path.clone(),
             |out| out.join(&made.path).display().to_string(),
         );
+        let place = output::strip_controls(&place, true);
         let size = output::format_size(made.size);
         output::print_remark(&format!("created {place} ({}, {size})", made.mime_type));
     }
     for skipped in &report.skipped {
-        output::print_remark(&format!("skipped {}: {}", skipped.path, skipped.reason));
+        let path = output::strip_controls(&skipped.path, true);
+        output::print_remark(&format!("skipped {path}: {}", skipped.reason));
     }
     if let Some(id) = container {
         output::print_remark(&format!("container {id}"));

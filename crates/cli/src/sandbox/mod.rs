@@ -3,6 +3,7 @@
 mod exec;
 mod list;
 mod rm;
+mod terminal_text;
 
 use std::process::ExitCode;
 
@@ -14,6 +15,9 @@ use prowess::config::{BackendSetting, Config};
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     /// Run a command exactly as a model's code runs
+    ///
+    /// Standard output, standard error and the exit code are those of the command. Files that it
+    /// writes to /mnt/data are listed, and saved with --out.
     Exec(exec::Args),
     /// List stored containers
     List(list::Args),
