@@ -30,6 +30,14 @@ impl RemoteArgs {
     }
 }
 
+/// Whether a server refused a command because it sent no key.
+pub(crate) fn lacks_key(error: &anyhow::Error) -> bool {
+    matches!(
+        error.downcast_ref::<prowess_client::Error>(),
+        Some(prowess_client::Error::Refused { code, .. }) if code == "key-missing"
+    )
+}
+
 /// Runs a future on a new single-threaded runtime.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()

@@ -127,10 +127,22 @@ enum Command {
     #[command(subcommand)]
     Skill(skill::Command),
     /// List the tools that skills provide to a model
+    ///
+    /// By default, those available before any skill is loaded; --loaded lists the tools of all
+    /// skills.
     Tools(tools::Args),
     /// Call a tool as a model would
+    ///
+    /// A tool of a skill has a full name, `skill_name__tool`; its skill is loaded first. Standard
+    /// output is the tool result that a model would get; the exit code is 1 when the result is an
+    /// error.
     Call(call::Args),
     /// Run an MCP server for skills on standard input and output
+    ///
+    /// The agent gets the tools that `prowess tools` lists, and the tools of a skill once it is
+    /// loaded; files of skills and of its container as resources; a prompt for each skill; and the
+    /// skills extension of MCP. Changes in the folders take effect immediately. Code runs in a
+    /// sandbox container that is deleted when the agent disconnects.
     Mcp(mcp::Args),
     /// Run the server: model gateway, skills API, files, MCP
     Serve(serve::Args),
@@ -154,6 +166,9 @@ enum Command {
     /// Show known models, their limits and prices
     Models(models::Args),
     /// Show model usage and cost
+    ///
+    /// It is that of the local store. A server on another machine has its own in its console, and
+    /// at GET /v1/usage.
     Usage(usage::Args),
     /// Run commands in the sandbox, without a server
     #[command(subcommand)]
@@ -162,6 +177,8 @@ enum Command {
     #[command(subcommand)]
     Runtime(runtime::Command),
     /// Check this installation: sandbox, runtime, store, providers, port and disk
+    ///
+    /// Run it as the user that runs the server, with the same configuration and environment.
     Doctor(doctor::Args),
     /// Print a shell completion script
     Completions(completions::Args),
@@ -210,6 +227,9 @@ pub fn main() -> ExitCode {
             return Exit::Ok.into();
         }
         output::print_error(&format!("{error:#}"));
+        if client::lacks_key(&error) {
+            output::print_remark("pass --api-key KEY, or set PROWESS_API_KEY");
+        }
         match error.downcast_ref::<UsageError>() {
             Some(_) => Exit::Usage.into(),
             None => Exit::Unreadable.into(),
@@ -269,4 +289,39 @@ fn format_date(seconds: i64) -> String {
 /// Formats a path as it was written.
 fn display_path(path: &Path) -> String {
     path.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of a command as a shell splits them; single quotes are its only syntax.
+    fn shell_words(command: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        for (number, part) in command.split('\'').enumerate() {
+            match number % 2 {
+                0 => words.extend(part.split_whitespace().map(str::to_owned)),
+                _ => words.push(part.to_owned()),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn commands_that_pages_of_the_console_show_are_accepted() {
+        let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../console/templates");
+        let mut seen = 0;
+        for entry in std::fs::read_dir(templates).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            // A command is an argument of a macro, or all of an element.
+            let pieces = text.split(['"', '<', '>']);
+            for command in pieces.filter(|piece| piece.starts_with("prowess ")) {
+                if let Err(error) = Cli::try_parse_from(shell_words(command)) {
+                    panic!("{command}: {error}");
+                }
+                seen += 1;
+            }
+        }
+        assert!(seen > 4, "the search is broken");
+    }
 }

@@ -16,11 +16,6 @@ use super::toolbox::{self, SandboxRunArgs, ToolForm};
 use super::{Exit, output, paths};
 
 /// Run an MCP server for skills on standard input and output.
-///
-/// The agent gets the tools that `prowess tools` lists, and the tools of a skill once it is
-/// loaded; files of skills and of its container as resources; a prompt for each skill; and
-/// the skills extension of MCP. Changes in the folders take effect immediately. Code runs in
-/// a sandbox container that is deleted when the agent disconnects.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

@@ -13,9 +13,6 @@ use super::toolbox::{self, SandboxRunArgs, ToolForm};
 use super::{Exit, paths};
 
 /// List the tools that skills provide to a model.
-///
-/// By default, those available before any skill is loaded; --loaded lists the tools of all
-/// skills.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills, archives or URLs

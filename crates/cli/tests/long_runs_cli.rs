@@ -434,6 +434,9 @@ fn help_describes_following_and_cancelling() {
                                exists [env: PROWESS_CONFIG=]
           --data-dir <FOLDER>  Data directory (database, files, sandboxes) [env: PROWESS_DATA_DIR=]
       -h, --help               Print help
+
+    Runs are listed and shown from the local store. A server on another machine has its own in its
+    console, and at GET /v1/runs.
     ");
     assert_snapshot!(help(&["runs", "attach", "--help"]), @"
     Follow a run of a server until it ends

@@ -238,6 +238,19 @@ fn keys_are_shown_once_and_end_when_revoked() {
     assert!(refused);
     let elsewhere = run_command(&server, &["keys", "revoke", id]);
     assert_eq!(elsewhere.code, 3);
+    let over_at_once = run_command(&server, &["keys", "create", "ci", "--expires", "0"]);
+    assert_eq!(over_at_once.code, 2, "{}", over_at_once.stdout);
+}
+
+#[test]
+fn a_command_without_a_key_says_how_to_give_it_one() {
+    let server = TestServer::start(&[]);
+    let mut list = prowess(server.folder());
+    list.args(["skill", "versions", "pdf-forms", "--server", server.url()]);
+    let refused = CommandOutput::from_output(&list.output().unwrap());
+    assert_eq!(refused.code, 3, "{}", refused.stdout);
+    let last = refused.stderr.lines().last();
+    assert_eq!(last, Some("pass --api-key KEY, or set PROWESS_API_KEY"));
 }
 
 #[test]
@@ -530,6 +543,7 @@ fn labels_are_set_moved_listed_and_deleted() {
         missing.stderr
     );
     let incomplete = label(&["staging"]);
+    assert_eq!(incomplete.code, 2, "{}", incomplete.stdout);
     assert!(
         incomplete.stderr.contains("which version"),
         "{}",
@@ -602,7 +616,9 @@ fn versions_are_noted_set_as_default_revoked_and_restored() {
         "restored pdf-forms version 2\n"
     );
     run(&["pull", "pdf-forms", "--version", "2", "--force", "--json"]).json();
-    let removed = run(&["note", "pdf-forms", "1"]);
+    let forgotten = run(&["note", "pdf-forms", "1"]);
+    assert_eq!(forgotten.code, 2, "{}", forgotten.stdout);
+    let removed = run(&["note", "pdf-forms", "1", "--delete"]);
     assert_eq!(removed.stdout, "pdf-forms version 1: notes removed\n");
 }
 

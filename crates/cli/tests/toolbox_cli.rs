@@ -208,3 +208,13 @@ fn everything_that_came_of_a_call_can_be_had_as_json() {
     assert_eq!(printed["outputs"][0]["path"], "card.txt");
     assert_eq!(printed["native"]["name"], "bash_code_execution");
 }
+
+#[test]
+fn a_tool_that_is_called_by_its_short_name_is_explained() {
+    let workdir = Workdir::new();
+    let shown = workdir.run(&["call", "skills", "hello", "--reduced"]);
+    assert!(shown.starts_with("exit 1\n"), "{shown}");
+    let last = shown.lines().last();
+    let expected = "tools of skills are called by their full names: see `prowess tools --loaded`";
+    assert_eq!(last, Some(expected));
+}

@@ -23,8 +23,6 @@ pub(crate) use startup::startup_remarks;
 
 /// Check this installation: sandbox, runtime, packages, store, blobs, cluster, providers, port,
 /// disk.
-///
-/// Run it as the user that runs the server, with the same configuration and environment.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -19,7 +19,11 @@ pub(crate) fn startup_remarks(config: &Config) -> Vec<String> {
     let line = |part: PartReport| {
         let advice = part.advice.map(|advice| format!("; {advice}"));
         let advice = advice.unwrap_or_default();
-        format!("missing: {}: {}{advice}", part.part, part.detail)
+        let mark = match part.state {
+            PartState::Missing => "missing",
+            PartState::Ok | PartState::Note => "note",
+        };
+        format!("{mark}: {}: {}{advice}", part.part, part.detail)
     };
     parts.into_iter().map(line).collect()
 }

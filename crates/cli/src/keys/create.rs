@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AMOUNT[/day|month]", value_parser = parse_budget)]
     budget: Option<KeyBudget>,
     /// Days until the key expires; default: never
-    #[arg(long, value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     expires: Option<u32>,
     /// Whether all stored skills are open to the runs of the key, as if their requests had
     /// `auto`; default: `auto` under [skills] decides

@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "AMOUNT[/day|month]", value_parser = parse_budget_or_none)]
     budget: Option<Setting<KeyBudget>>,
     /// Days from now until the key expires, or none
-    #[arg(long, value_name = "DAYS", value_parser = parse_rate::<u32>)]
+    #[arg(long, value_name = "DAYS", value_parser = parse_days)]
     expires: Option<Setting<u32>>,
     /// Whether all stored skills are open to the runs of the key: true, false, or none to leave
     /// it to `auto` under [skills]
@@ -43,6 +43,9 @@ pub(crate) struct Args {
     #[command(flatten)]
     place: PlaceArgs,
 }
+
+/// Days until a key expires, at most: as for new keys, and over HTTP.
+const MAX_DAYS: u32 = 36_500;
 
 /// A value, or that there shall be none.
 #[derive(Debug, Clone, Copy)]
@@ -84,6 +87,14 @@ fn parse_rate<T: std::str::FromStr + PartialEq + From<u8>>(
     let number = number.filter(|number| *number != T::from(0));
     let number = number.ok_or_else(|| format!("`{text}` is not a number of 1 or more, or none"))?;
     Ok(Setting(Some(number)))
+}
+
+fn parse_days(text: &str) -> Result<Setting<u32>, String> {
+    let days = parse_rate::<u32>(text)?;
+    match days.0 {
+        Some(number) if number > MAX_DAYS => Err(format!("`{text}` is more than {MAX_DAYS} days")),
+        _ => Ok(days),
+    }
 }
 
 fn parse_budget_or_none(text: &str) -> Result<Setting<KeyBudget>, String> {

@@ -25,9 +25,14 @@ use prowess_store::{Store, TenantId};
 use super::Exit;
 use super::config_args::ConfigArgs;
 
+const AFTER_HELP: &str = "\
+Runs are listed and shown from the local store. A server on another machine has its own in its
+console, and at GET /v1/runs.";
+
 /// List runs, show one with its events, follow or cancel a run of a server.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+#[command(after_help = AFTER_HELP)]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Command>,

@@ -12,9 +12,7 @@ use crate::client::{self, RemoteArgs};
 use crate::fetch::FetchArgs;
 use crate::{Exit, display_path, output, paths};
 
-/// Show what differs between two versions of a skill on a server, or between two skills on this
-/// machine: fields of the frontmatter, files, diagnostics and findings of the scanner. Exits with
-/// 1 if anything differs.
+/// Show what differs between two versions of a skill, or between two skills.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The id or name of a skill on a server; or a skill's folder, archive, SKILL.md or URL

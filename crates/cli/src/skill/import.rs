@@ -5,9 +5,7 @@ use prowess_client::{ImportOptions, ImportedSkill};
 use crate::client::{self, RemoteArgs};
 use crate::{Exit, output};
 
-/// Have a server fetch skills from a URL and store them: as new skills, or as new versions of
-/// those with the same names. Nothing is stored when the latest version has the same files. For
-/// skills on this machine use push.
+/// Have a server import skills from a URL.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A repository's page or archive, a SKILL.md, or a site with an index of skills; #NAME

@@ -1,16 +1,14 @@
 //! `prowess skill label SKILL [LABEL [VERSION]]`
 
-use anyhow::bail;
 use comfy_table::{ContentArrangement, Table, presets};
 use prowess_client::{RemoteLabel, RemoteSkill};
 use serde_json::json;
 
-use crate::Exit;
 use crate::client::{self, RemoteArgs};
 use crate::output::{self, format_count};
+use crate::{Exit, usage_error};
 
-/// List, set, move or delete the labels of a skill on a server. A label points to one version;
-/// requests can name it instead of a version.
+/// List, set, move or delete the labels of a skill on a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The skill's id or name
@@ -34,10 +32,12 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         (None, _) => list(args)?,
         (Some(label), _) if args.delete => delete(args, label)?,
         (Some(label), Some(version)) => set(args, label, version)?,
-        (Some(label), None) => bail!(
-            "which version should `{label}` point to? Name it after the label, or delete the \
-             label with --delete"
-        ),
+        (Some(label), None) => {
+            return Err(usage_error(format!(
+                "which version should `{label}` point to? Name it after the label, or delete the \
+                 label with --delete"
+            )));
+        }
     }
     Ok(Exit::Ok)
 }

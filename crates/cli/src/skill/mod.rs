@@ -45,6 +45,9 @@ pub(super) enum Command {
     /// Rank skills for a task, and show why
     Route(route::Args),
     /// List skills that are found for each other's queries
+    ///
+    /// The worst come first. Each skill is searched for by what it says about when to use it,
+    /// without its name.
     Overlap(overlap::Args),
     /// Pack a skill into an archive
     Pack(pack::Args),
@@ -53,22 +56,36 @@ pub(super) enum Command {
     /// Explain a rule, or list all of them
     Explain(explain::Args),
     /// Upload a skill to a server
+    ///
+    /// It becomes a new skill, or a new version of the skill with the same name. Nothing is
+    /// uploaded when the latest version has the same files.
     Push(push::Args),
     /// Download a skill from a server
     Pull(pull::Args),
     /// Have a server import skills from a URL
+    ///
+    /// They become new skills, or new versions of those with the same names. Nothing is stored when
+    /// the latest version has the same files. For skills on this machine use push.
     Import(import::Args),
     /// List the versions of a skill on a server
     Versions(versions::Args),
     /// Show what differs between two versions of a skill, or between two skills
+    ///
+    /// The versions are those of a skill on a server, two skills are on this machine. Compared are
+    /// fields of the frontmatter, files, diagnostics and findings of the scanner. The exit code is
+    /// 1 if anything differs.
     Diff(diff::Args),
     /// List, set, move or delete the labels of a skill on a server
+    ///
+    /// A label points to one version; requests can name it instead of a version.
     Label(label::Args),
-    /// Set or remove the note of a version of a skill on a server
+    /// Set or delete the note of a version of a skill on a server
     Note(note::Args),
     /// Set the default version of a skill on a server
     Default(default::Args),
     /// Revoke a version of a skill on a server: nothing can use it
+    ///
+    /// It stays stored. `latest` leads to the newest other version.
     Revoke(revoke::Args),
     /// Restore a revoked version of a skill on a server
     Restore(restore::Args),

@@ -15,8 +15,7 @@ use crate::{Exit, paths};
 /// Words that are shown per pair.
 const SHOWN_WORDS: usize = 6;
 
-/// List skills that are found for each other's queries, the worst first. Each skill is searched
-/// for by what it says about when to use it, without its name.
+/// List skills that are found for each other's queries.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Folders of skills, archives or URLs

@@ -13,8 +13,7 @@ use crate::fetch::FetchArgs;
 use crate::output::{self, format_size};
 use crate::{Exit, paths, progress, snippet};
 
-/// Upload a skill: a new one, or a new version of the skill with the same name. Nothing is
-/// uploaded when the latest version has the same files.
+/// Upload a skill to a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// A skill's folder, archive, SKILL.md or URL

@@ -4,8 +4,7 @@ use super::revocation_json::revocation_json;
 use crate::client::{self, RemoteArgs};
 use crate::{Exit, output};
 
-/// Revoke a version of a skill on a server: it stays stored, but nothing can use it. `latest`
-/// leads to the newest other version.
+/// Revoke a version of a skill on a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The skill's id or name

@@ -162,15 +162,15 @@ fn a_starting_server_reports_what_is_missing() {
     let lines = BufReader::new(server.stderr.take().unwrap()).lines();
     let missing: Vec<String> = lines
         .map(Result::unwrap)
-        .filter(|line| line.starts_with("missing: "))
+        .filter(|line| line.starts_with("missing: ") || line.starts_with("note: "))
         .take(3)
         .collect();
     server.kill().unwrap();
     server.wait().unwrap();
     assert_snapshot!(missing.join("\n"), @"
     missing: runtime: `full` is not installed; run `prowess runtime install full`
-    missing: packages: there is no index for the Python packages that skills declare; name one: package_index under [sandbox] in prowess.toml
-    missing: providers: providers.a.api_key: the variable NO_SUCH_KEY_HERE is not set; set it in the environment of the server, or remove the provider
+    note: packages: there is no index for the Python packages that skills declare; name one: package_index under [sandbox] in prowess.toml
+    note: providers: providers.a.api_key: the variable NO_SUCH_KEY_HERE is not set; set it in the environment of the server, or remove the provider
     ");
 }
 

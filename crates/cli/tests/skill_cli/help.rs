@@ -73,7 +73,7 @@ fn help_names_the_verbs_and_the_exit_codes() {
       versions  List the versions of a skill on a server
       diff      Show what differs between two versions of a skill, or between two skills
       label     List, set, move or delete the labels of a skill on a server
-      note      Set or remove the note of a version of a skill on a server
+      note      Set or delete the note of a version of a skill on a server
       default   Set the default version of a skill on a server
       revoke    Revoke a version of a skill on a server: nothing can use it
       restore   Restore a revoked version of a skill on a server
@@ -84,6 +84,24 @@ fn help_names_the_verbs_and_the_exit_codes() {
       -h, --help  Print help
     --- stderr
     ");
+}
+
+#[test]
+fn the_help_of_a_command_says_more_than_the_list_of_commands() {
+    let says = |command: &[&str], expected: &str| {
+        let shown = Workdir::new().run(&[command, &["--help"]].concat());
+        let words: Vec<_> = shown.split_whitespace().collect();
+        assert!(words.join(" ").contains(expected), "{shown}");
+    };
+    says(
+        &["call"],
+        "A tool of a skill has a full name, `skill_name__tool`",
+    );
+    says(
+        &["skill", "push"],
+        "when the latest version has the same files",
+    );
+    says(&["sandbox", "exec"], "writes to /mnt/data are listed");
 }
 
 #[test]
