@@ -262,8 +262,7 @@ fn providers() -> Providers {
                 price: Some(Price {
                     input: 3.0,
                     output: 15.0,
-                    cache_read: None,
-                    cache_write: None,
+                    ..Price::default()
                 }),
                 ..ModelConfig::new("hero", "stage")
             },

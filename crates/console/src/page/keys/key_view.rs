@@ -92,7 +92,7 @@ impl ShownKey {
         if let Some(budget) = &self.budget {
             let amount = money(budget.amount);
             limits.push(match budget.period.as_str() {
-                "ever" => format!("{amount} in all"),
+                "ever" => format!("{amount} in total"),
                 period => format!("{amount} per {period}"),
             });
         }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use self::table::{UsageLine, UsageTotals};
 use crate::api::PageError;
 use crate::chart::{Bar, BarChart};
-use crate::format::money;
+use crate::format::{count, money};
 use crate::layout::{Layout, Nav};
 use crate::query::{Fields, QueryFields, with_query};
 use crate::render::html;
@@ -160,13 +160,49 @@ fn chart(choice: &UsageChoice, rows: &[UsageLine]) -> Option<BarChart> {
         return None;
     }
     let most = if choice.by == "day" { 400 } else { MAX_BARS };
-    let bar = |row: &UsageLine| Bar {
-        label: row.name.clone(),
-        value: row.cost,
-        text: money(row.cost),
+    // Models without a price cost nothing: their bars would all be empty.
+    let is_priced = rows.iter().any(|row| row.cost > 0.0);
+    let bar = |row: &UsageLine| {
+        let tokens = row.input_tokens.saturating_add(row.output_tokens);
+        let (value, text) = match is_priced {
+            true => (row.cost, money(row.cost)),
+            false => (tokens as f64, count(tokens)),
+        };
+        let label = row.name.clone();
+        Bar { label, value, text }
     };
     let skipped = rows.len().saturating_sub(most) * usize::from(choice.by == "day");
     let bars = rows.iter().skip(skipped).take(most).map(bar).collect();
-    let title = format!("Cost by {}", choice.by);
-    Some(BarChart::new(title, choice.by_label, "Cost", bars))
+    let amount = if is_priced { "Cost" } else { "Tokens" };
+    let title = format!("{amount} by {}", choice.by);
+    Some(BarChart::new(title, choice.by_label, amount, bars))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chart_shows_tokens_where_nothing_has_a_price() {
+        let choice = UsageChoice {
+            by: "model",
+            by_label: "Model",
+            since: DEFAULT_PERIOD,
+        };
+        let drawn = |cost: f64| {
+            let row = UsageLine {
+                name: "gpt".to_owned(),
+                requests: Some(1),
+                errors: None,
+                input_tokens: 40,
+                output_tokens: 2,
+                sandbox_millis: 0,
+                cost,
+            };
+            chart(&choice, &[row]).unwrap().render().unwrap()
+        };
+        let (unpriced, priced) = (drawn(0.0), drawn(0.5));
+        assert!(unpriced.contains("Tokens by model") && unpriced.contains("gpt: 42"));
+        assert!(priced.contains("Cost by model") && !priced.contains("gpt: 42"));
+    }
 }
