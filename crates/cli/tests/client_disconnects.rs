@@ -180,6 +180,39 @@ fn who_leaves_in_a_tool_ends_it_in_every_dialect() {
 }
 
 #[test]
+fn a_command_ends_with_the_key_of_its_run() {
+    run(async {
+        let (gateway, skill) = start_gateway().await;
+        let new = json!({"name": "of a run", "scopes": ["use"]});
+        let key = gateway.post("/v1/admin/keys", &new).await.json();
+        let seconds = sleep_seconds(86_380);
+        let call = bash(&format!("sleep {seconds}"));
+        gateway.upstreams[0].respond(VENDOR.calls(true, "I wait.", &[call]));
+        let request = stream_request(&skill);
+        let url = format!("{}/v1/messages", gateway.server.url());
+        let sent = gateway
+            .http
+            .post(url)
+            .bearer_auth(key["key"].as_str().unwrap());
+        let sent = sent.header("anthropic-version", "2023-06-01");
+        let mut answer = sent.body(request.to_string()).send().await.unwrap();
+        read_until(&mut answer, &format!("sleep {seconds}")).await;
+        while !is_running(&seconds) {
+            tokio::task::yield_now().await;
+        }
+        let path = format!("/v1/admin/keys/{}", key["id"].as_str().unwrap());
+        assert_eq!(gateway.delete(&path).await, 200);
+        let rest = answer.text().await.unwrap();
+        assert!(rest.contains("event: error"), "{rest}");
+        assert!(rest.contains("key-unknown"), "{rest}");
+        while is_running(&seconds) {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(endings(&gateway, 1).await, ["cancelled"]);
+    });
+}
+
+#[test]
 fn who_leaves_often_leaves_nothing_open() {
     run(async {
         let (gateway, skill) = start_gateway().await;

@@ -11,6 +11,7 @@ mod server;
 mod vendors;
 
 use prowess_testkit::SkillFixture;
+use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
 use server::{MASTER, TestServer, is_left_out};
@@ -253,4 +254,56 @@ fn a_key_in_the_url_is_in_no_log_and_names_of_models_are_in_no_route() {
         let route = line["span"]["route"].as_str().unwrap_or_default();
         assert!(!route.contains("unmistakable-model"), "{line}");
     }
+}
+
+#[test]
+fn sources_of_a_later_turn_are_at_their_place_in_the_whole_text() {
+    run(async {
+        let (gateway, skill) = start_gateway().await;
+        let model = Vendor::Gemini.model(0);
+        let supports = |segment: Value| json!([{"segment": segment, "groundingChunkIndices": [0]}]);
+        for stream in [false, true] {
+            let turn = |parts: Value, more: Value| {
+                let content = json!({"role": "model", "parts": parts});
+                let mut candidate = json!({"content": content, "finishReason": "STOP", "index": 0});
+                let fields = candidate.as_object_mut().unwrap();
+                fields.extend(more.as_object().unwrap().clone());
+                let details = json!([{"modality": "TEXT", "tokenCount": 30}]);
+                let usage = json!({"promptTokenCount": 30, "candidatesTokenCount": 10,
+                    "promptTokensDetails": details});
+                let body = json!({"modelVersion": "m1", "responseId": "up",
+                    "candidates": [candidate], "usageMetadata": usage});
+                match stream {
+                    false => MockResponse::json(200, &body.to_string()),
+                    true => MockResponse::sse(&format!("data: {body}\r\n\r\n")),
+                }
+            };
+            let load = json!({"functionCall": {"name": "load_skill", "args": {"name": "report"}}});
+            let sources = json!({"groundingMetadata": {
+                "groundingChunks": [{"web": {"uri": "https://a.test"}}],
+                "groundingSupports": supports(json!({"endIndex": 4, "text": "Done"}))}});
+            gateway.upstreams[0].respond(turn(json!([{"text": "Grüße."}, load]), json!({})));
+            gateway.upstreams[0].respond(turn(json!([{"text": "Done."}]), sources));
+            let request = new_request(ClientDialect::Gemini, &model, stream, &[&skill]);
+            let response = gateway.post(&model_path(&model, stream), &request).await;
+            assert_eq!(response.status, 200, "{}", response.text);
+            assert_eq!(gateway.upstreams[0].requests().await.len(), 2);
+
+            let parts = parts(&response);
+            let texts = parts.iter().filter_map(|part| part["text"].as_str());
+            let text: String = texts.collect();
+            assert_eq!(text, "Grüße.\n\nDone.");
+            let start = text.find("Done").unwrap();
+            let last = response.text.lines().rev().find_map(|line| {
+                let line = line.strip_prefix("data: ").unwrap_or(line);
+                serde_json::from_str::<Value>(line).ok()
+            });
+            let last = last.unwrap();
+            let there = json!({"endIndex": start + 4, "text": "Done", "startIndex": start});
+            let found = &last["candidates"][0]["groundingMetadata"];
+            assert_eq!(found["groundingSupports"], supports(there), "{stream}");
+            let details = &last["usageMetadata"]["promptTokensDetails"];
+            assert_eq!(*details, json!([{"modality": "TEXT", "tokenCount": 60}]));
+        }
+    });
 }

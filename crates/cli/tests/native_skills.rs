@@ -147,6 +147,36 @@ fn clients_of_other_dialects_use_anthropics_own_skills() {
 }
 
 #[test]
+fn the_rules_of_a_model_hold_beside_its_own_skills() {
+    run(async {
+        let gateway = TestGateway::open(1, "").await;
+        let model = "anthropic-0/claude-opus-4-7";
+        let mut request = native_skill_request(ClientDialect::Chat, model, false, &[]);
+        request["temperature"] = 0.5.into();
+        request["stop"] = json!(["\n", "END"]);
+        request["tools"][0]["function"]["strict"] = true.into();
+        let only = json!([{"type": "function", "function": {"name": "weather"}}]);
+        request["tool_choice"] = json!({"type": "allowed_tools",
+            "allowed_tools": {"mode": "auto", "tools": only}});
+        let beginning = json!({"role": "assistant", "content": "Once upon a time"});
+        request["messages"].as_array_mut().unwrap().push(beginning);
+        gateway.upstreams[0].respond(code_answer(false, "Here.", "end_turn", &[]));
+        let response = gateway.post(path(ClientDialect::Chat), &request).await;
+        assert_eq!(response.status, 200, "{}", response.text);
+        let requests = gateway.upstreams[0].requests().await;
+        let body: Value = serde_json::from_slice(&requests[0].body).unwrap();
+        assert_eq!(body.get("temperature"), None, "{body}");
+        assert_eq!(body["stop_sequences"], json!(["END"]));
+        let tools = body["tools"].as_array().unwrap();
+        let names: Vec<&Value> = tools.iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(names, ["code_execution", "weather"]);
+        assert_eq!(tools[1].get("strict"), None, "{body}");
+        let last = body["messages"].as_array().unwrap().last().unwrap();
+        assert_eq!(*last, json!({"role": "user", "content": "Continue."}));
+    });
+}
+
+#[test]
 fn stored_skills_run_here_beside_those_that_run_at_anthropic() {
     run(async {
         let gateway = TestGateway::open(1, "").await;

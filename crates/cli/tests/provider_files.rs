@@ -465,6 +465,46 @@ fn a_callers_own_key_goes_along_where_it_may() {
     });
 }
 
+/// A client's key is meant for the provider of its model, which need not be the one that a fallback
+/// called.
+#[test]
+fn a_file_of_the_configured_account_is_not_fetched_with_a_clients_key() {
+    run(async {
+        let gateway = TestGateway::open(1, "").await;
+        let own = format!(
+            "[providers.own]\nkind = 'anthropic'\nbase_url = '{}'\n\
+             api_key = 'the-configured-key'\nallow_client_key = true\n",
+            gateway.upstreams[0].url()
+        );
+        let server = gateway.sibling_with(&own);
+        let mut body = native_skill_request(ClientDialect::Messages, false);
+        body["model"] = "own/m1".into();
+        gateway.upstreams[0]
+            .respond(file_answer(false, FILE))
+            .respond(MockResponse::json(200, ABOUT));
+        let request = |method, path: &str| {
+            let request = gateway
+                .http
+                .request(method, format!("{}{path}", server.url()));
+            request
+                .bearer_auth(MASTER)
+                .header("anthropic-version", "2023-06-01")
+        };
+        let posted = request(Method::POST, "/v1/messages").body(body.to_string());
+        let posted = posted.send().await.unwrap();
+        assert_eq!(posted.status(), 200);
+        assert!(posted.text().await.unwrap().contains("file_011theirs"));
+        let got = request(Method::GET, "/v1/files/file_011theirs");
+        let got = got.header("prowess-provider-key", "brought-along");
+        assert_eq!(got.send().await.unwrap().status(), 200);
+        let sent = gateway.upstreams[0].requests().await;
+        assert_eq!(sent.len(), 2);
+        for sent in sent {
+            assert_eq!(sent.header("x-api-key"), Some("the-configured-key"));
+        }
+    });
+}
+
 /// The most memory a server has had so far, in kB.
 fn peak(server: &TestServer) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();

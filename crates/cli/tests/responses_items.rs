@@ -15,7 +15,7 @@ use prowess_testkit::SkillFixture;
 use prowess_testkit::upstream::MockResponse;
 use prowess_wire::ClientDialect;
 use serde_json::{Value, json};
-use vendors::client::new_request;
+use vendors::client::{new_request, path};
 use vendors::vendor::Vendor;
 use vendors::{GatewayResponse, TestGateway, run};
 
@@ -284,6 +284,90 @@ fn what_a_chat_server_adds_beside_its_text_reaches_a_chat_client() {
             choice["message"]["annotations"],
             json!([{"type": "url_citation"}])
         );
+    });
+}
+
+/// An answer of a Chat server, whole or in chunks.
+fn chat_answer(message: &Value, reason: &str, stream: bool) -> MockResponse {
+    let usage = json!({"prompt_tokens": 30, "completion_tokens": 10});
+    let body = |choice: Value| json!({"id": "c", "created": 1, "model": "m1", "choices": [choice]});
+    if !stream {
+        let choice = json!({"index": 0, "message": message, "finish_reason": reason});
+        let mut whole = body(choice);
+        whole["usage"] = usage;
+        return MockResponse::json(200, &whole.to_string());
+    }
+    let text = body(json!({"index": 0, "delta": message}));
+    let mut end = body(json!({"index": 0, "delta": {}, "finish_reason": reason}));
+    end["usage"] = usage;
+    MockResponse::sse(&format!("data: {text}\n\ndata: {end}\n\ndata: [DONE]\n\n")).in_chunks(97)
+}
+
+/// The text of a Chat answer, streamed or not, and its one citation.
+fn cited_text(response: &GatewayResponse, stream: bool) -> (String, Value) {
+    assert_eq!(response.status, 200, "{}", response.text);
+    let messages = if stream {
+        let data = response.text.lines();
+        let data = data.filter_map(|line| line.strip_prefix("data: {"));
+        let chunks = data.map(|data| serde_json::from_str::<Value>(&format!("{{{data}")).unwrap());
+        chunks
+            .map(|chunk| chunk["choices"][0]["delta"].clone())
+            .collect()
+    } else {
+        vec![response.json()["choices"][0]["message"].clone()]
+    };
+    let text = messages.iter().filter_map(|m| m["content"].as_str());
+    let mut citations = messages.iter().filter_map(|m| m["annotations"].as_array());
+    let citations = citations.next().unwrap();
+    assert_eq!(citations.len(), 1, "{}", response.text);
+    (text.collect(), citations[0]["url_citation"].clone())
+}
+
+/// A Chat client gets the texts of all turns as one.
+#[test]
+fn citations_of_a_later_turn_are_at_their_place_in_the_whole_text() {
+    run(async {
+        let (gateway, skill) = start_gateway().await;
+        let there = json!({"start_index": 8, "end_index": 12, "title": "T",
+            "url": "https://a.test"});
+        let mut in_turn = there.clone();
+        in_turn["start_index"] = 0.into();
+        in_turn["end_index"] = 4.into();
+        for stream in [false, true] {
+            let call = json!([{"index": 0, "id": "call_1", "type": "function",
+                "function": {"name": "load_skill", "arguments": "{\"name\":\"report\"}"}}]);
+            let first = json!({"role": "assistant", "content": "Grüße.", "tool_calls": call});
+            let cited = json!([{"type": "url_citation", "url_citation": in_turn}]);
+            let last = json!({"role": "assistant", "content": "Done.", "annotations": cited});
+            let by_chat = [
+                chat_answer(&first, "tool_calls", stream),
+                chat_answer(&last, "stop", stream),
+            ];
+            let mut items = turns().0;
+            items[2] = message("msg_a", "commentary", "Grüße.");
+            let mut last = message("msg_b", "final_answer", "Done.");
+            let mut flat = in_turn.clone();
+            flat["type"] = "url_citation".into();
+            last["content"][0]["annotations"] = json!([flat]);
+            let by_responses = [
+                responses_answer(&items, stream),
+                responses_answer(&[last], stream),
+            ];
+            for (model, turns) in [
+                (Vendor::Chat.model(0), by_chat),
+                // OpenAI has this model in Responses only.
+                ("openai-responses-0/gpt-5-pro".to_owned(), by_responses),
+            ] {
+                let request = new_request(ClientDialect::Chat, &model, stream, &[&skill]);
+                for turn in turns {
+                    gateway.upstreams[0].respond(turn);
+                }
+                let response = gateway.post(path(ClientDialect::Chat), &request).await;
+                assert_eq!(gateway.upstreams[0].requests().await.len(), 2);
+                let expected = ("Grüße.\n\nDone.".to_owned(), there.clone());
+                assert_eq!(cited_text(&response, stream), expected, "{model} {stream}");
+            }
+        }
     });
 }
 

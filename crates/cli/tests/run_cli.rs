@@ -247,7 +247,7 @@ fn exit_codes_separate_the_model_s_failures_from_ours() {
     exit 1
     --- stdout
     --- stderr
-    error: skill `skill_nowhere` not found: it is not stored here, and the provider of model `hero` has no skills of its own; upload it, or name it in `[skills] aliases`
+    error: skill `skill_nowhere` not found: no skill that is stored here has this id (`skill_…`, not a name), and the provider of model `hero` has no skills of its own; upload it, or name it in `[skills] aliases`
     ");
     assert_snapshot!(workdir.run(&["run", "-m", "hero", "--timeout", "1", "hang"]), @"
     exit 1
