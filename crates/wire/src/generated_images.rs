@@ -49,6 +49,17 @@ pub(crate) fn read_chat_image(picture: &Value) -> Option<Content> {
     Some(Content::Image(image_source(url.to_owned())))
 }
 
+/// The media type of a drawing as text.
+const SVG: &str = "image/svg+xml";
+
+/// The media type of an image in a format of OpenAI's.
+pub(crate) fn image_media_type(format: &str) -> String {
+    match format {
+        "svg" => SVG.to_owned(),
+        format => format!("image/{format}"),
+    }
+}
+
 /// The image format, where OpenAI has a name for it.
 pub(crate) fn image_format(media_type: &str) -> Option<&'static str> {
     match media_type {
@@ -56,6 +67,7 @@ pub(crate) fn image_format(media_type: &str) -> Option<&'static str> {
         "image/jpeg" | "image/jpg" => Some("jpeg"),
         "image/webp" => Some("webp"),
         "image/gif" => Some("gif"),
+        SVG => Some("svg"),
         _ => None,
     }
 }

@@ -257,6 +257,27 @@ pub(crate) fn search_result(title: &str, source: &str, content: &str) -> String 
     format!("<search_result title={title:?} source={source:?}>\n{content}\n</search_result>")
 }
 
+/// The state of the client's browser after a call.
+pub(crate) fn browser(lines: &[String]) -> String {
+    format!("<browser_state>\n{}\n</browser_state>", lines.join("\n"))
+}
+
+/// A tab of the client's browser.
+pub(crate) fn browser_tab(id: &str, title: &str, url: &str, is_active: bool) -> String {
+    let active = if is_active { " (active)" } else { "" };
+    format!("tab {id}{active}: {title:?} {url}")
+}
+
+/// What happened in the client's browser, and to what.
+pub(crate) fn browser_change(kind: &str, about: &[&str]) -> String {
+    let about: Vec<&str> = about
+        .iter()
+        .copied()
+        .filter(|text| !text.is_empty())
+        .collect();
+    format!("{kind}: {}", about.join(" "))
+}
+
 /// The skills in the client's own folders, for the description of its shell.
 pub(crate) fn skills(environment: Option<&Value>) -> String {
     let skills = environment.and_then(|environment| environment.get("skills")?.as_array());
@@ -328,6 +349,9 @@ mod tests {
             &output_of(""),
             &attached(&[]),
             &image_at(""),
+            &browser(&[]),
+            &browser_tab("", "", "", true),
+            &browser_change("", &[]),
             &approval_request("", "", ""),
             &approval_response(false, None),
             &tagged_system(""),

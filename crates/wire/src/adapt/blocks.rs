@@ -94,6 +94,7 @@ impl BlockAdapter<'_> {
                 Content::Text(model_text::tagged_system(&self.instructions(&block.rest)))
             }
             "search_result" => Content::Text(results::search_result(&block.rest)),
+            "browser_state" => Content::Text(results::browser_state(&block.rest)),
             "mcp_tool_use" => Content::ServerToolUse {
                 id: text("id")?.to_owned(),
                 name: member_name(text("server_name").unwrap_or_default(), text("name")?),
@@ -104,7 +105,7 @@ impl BlockAdapter<'_> {
                     .add(path, "a file for a container that this model does not have");
                 Content::Text(model_text::no_upload(text("file_id").unwrap_or_default()))
             }
-            "fallback" => {
+            "fallback" | "mcp_tool_listing" => {
                 self.drops.add(path, "specific to its vendor's servers");
                 return None;
             }

@@ -8,9 +8,10 @@
 //! | `deferred_tools` | which deferred tools have been found |
 //! | `tool_choice` | tool choices, and which cannot be honoured |
 //! | `blocks`, `results` | blocks of Anthropic's servers as text and calls |
-//! | `compaction` | conversations that Anthropic's servers have compacted |
+//! | `compaction` | conversations that a vendor's servers have compacted, or are to compact |
 //! | `items` | Responses items of tools that the client runs |
 //! | `chat_thinking` | thinking settings of Chat clients |
+//! | `thinking_modes` | thinking modes that only Anthropic has |
 //! | `tool_schemas` | descriptions and schemas of vendor-specific tools |
 
 mod blocks;
@@ -19,6 +20,7 @@ mod compaction;
 mod deferred_tools;
 mod items;
 mod results;
+mod thinking_modes;
 mod tool_choice;
 mod tool_schemas;
 mod tools;
@@ -46,15 +48,17 @@ pub(crate) fn adapt_request(
     request: &Request,
     target: Dialect,
 ) -> Result<AdaptedRequest<'_>, WireError> {
-    if request.origin == target || !needs_adapting(request) {
+    if request.origin == target || !needs_adapting(request, target) {
         return Ok(AdaptedRequest {
             request: Cow::Borrowed(request),
             dropped: Vec::new(),
         });
     }
+    compaction::check_trigger(request, target)?;
     let mut drops = Drops::for_later_writing(request);
     let mut adapted = request.clone();
     chat_thinking::adapt(&mut adapted);
+    thinking_modes::adapt(&mut adapted, target);
     tools::adapt(&mut adapted, &mut drops);
     tool_choice::adapt(request, &mut adapted, target)?;
     compaction::adapt(&mut adapted);
@@ -66,7 +70,7 @@ pub(crate) fn adapt_request(
 }
 
 /// Whether there is anything to do: most requests have plain functions and plain blocks.
-fn needs_adapting(request: &Request) -> bool {
+fn needs_adapting(request: &Request, target: Dialect) -> bool {
     let special = |tool: &Tool| match &tool.kind {
         ToolKind::Function { .. } => tool.rest.contains_key("defer_loading"),
         ToolKind::Freeform { .. } => tool.rest.contains_key("format"),
@@ -75,6 +79,7 @@ fn needs_adapting(request: &Request) -> bool {
     let blocks = || request.messages.iter().flat_map(|m| &m.content);
     !request.client_tools.is_empty()
         || chat_thinking::has_settings(request)
+        || thinking_modes::has_unknown_mode(request, target)
         || matches!(request.tool_choice, Some(ToolChoice::Other(_)))
         || request.tools.iter().any(special)
         || blocks().any(|block| match &block.content {

@@ -87,3 +87,23 @@ pub(super) fn search_result(fields: &Map) -> String {
     let content = text_blocks(fields.get("content").unwrap_or(&Value::Null));
     model_text::search_result(text("title"), text("source"), &content)
 }
+
+/// The tabs of the client's browser, and what a call changed in it.
+pub(super) fn browser_state(fields: &Map) -> String {
+    let list = |key: &str| {
+        let items = fields.get(key).and_then(Value::as_array);
+        items.into_iter().flatten()
+    };
+    let tabs = list("tabs").map(|tab| {
+        let is_active = tab.get("active").and_then(Value::as_bool) == Some(true);
+        let [id, title, url] = ["tab_id", "title", "url"].map(|key| field(tab, key));
+        model_text::browser_tab(id, title, url, is_active)
+    });
+    let changes = list("state_changes").map(|change| {
+        let kind = field(change, "type").replace('_', " ");
+        let about = ["tab_id", "url", "path", "error"].map(|key| field(change, key));
+        model_text::browser_change(&kind, &about)
+    });
+    let lines: Vec<String> = tabs.chain(changes).collect();
+    model_text::browser(&lines)
+}

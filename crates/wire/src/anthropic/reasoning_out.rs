@@ -195,7 +195,8 @@ impl Writer<'_> {
             }
         };
         // Without thinking, the highest levels are refused.
-        let disabled = thinking.is_some_and(|mode| mode.get("type") == Some(&"disabled".into()));
+        let mode = thinking.and_then(|thinking| thinking.get("type")?.as_str());
+        let disabled = matches!(mode, Some("disabled" | "between_tools"));
         word.map(|word| match word.as_str() {
             "xhigh" | "max" if disabled => "high".to_owned(),
             _ => word,

@@ -166,8 +166,17 @@ pub(super) fn stop_reason(reason: &str, answered: OutputState) -> Result<StopRea
             Ok(StopReason::EndTurn)
         }
         "MAX_TOKENS" => Ok(StopReason::MaxTokens),
-        "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
-        | "MODEL_ARMOR" => Ok(StopReason::Refusal),
+        // A limit of the server's: there would be more.
+        "CONTINUATION" if answered != OutputState::Calls => Ok(StopReason::MaxTokens),
+        "SAFETY"
+        | "RECITATION"
+        | "LANGUAGE"
+        | "BLOCKLIST"
+        | "PROHIBITED_CONTENT"
+        | "SPII"
+        | "MODEL_ARMOR"
+        | "ESCALATION"
+        | "PUP_LIMITED_DISABLED" => Ok(StopReason::Refusal),
         image if image.starts_with("IMAGE_") => Ok(StopReason::Refusal),
         "MALFORMED_FUNCTION_CALL"
         | "MALFORMED_RESPONSE"

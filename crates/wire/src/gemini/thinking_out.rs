@@ -12,6 +12,8 @@ use crate::models::{Budgets, Efforts, ThinkingModes};
 use crate::neutral::{Map, Request, ThinkingMode};
 
 const EFFORT: &str = "output_config.effort";
+/// The highest level.
+const HIGHEST: &str = "xhigh";
 
 /// A budget or a level, never both: Gemini refuses that.
 pub(super) fn thinking(
@@ -41,6 +43,11 @@ pub(super) fn thinking(
                 drops.add(EFFORT, why);
             }
             budget(*budget_tokens, options, &mut map);
+        }
+        // Only some of the newest models have it. Gemini's own clients know which, and get
+        // Google's error for all others.
+        (_, Some(HIGHEST)) if own && options.effort_levels => {
+            put(&mut map, "thinkingLevel", Some(HIGHEST));
         }
         (_, Some(effort)) if options.effort_levels => level(effort, options, &mut map, drops),
         (_, Some(effort)) => {
@@ -107,7 +114,7 @@ fn level(effort: &str, options: &WriteOptions, map: &mut Map, drops: &mut Drops)
         options.capabilities.efforts,
         nearest_effort(effort, options.capabilities.efforts),
     ) {
-        // Its levels end at `high`.
+        // The levels that every model has end at `high`.
         (Efforts::Unknown, EffortChoice::Level(word)) => {
             let word = match word.as_str() {
                 "minimal" | "low" | "medium" => word,

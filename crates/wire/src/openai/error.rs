@@ -96,11 +96,13 @@ fn general_kind(word: Option<&str>, code: Option<&str>) -> ErrorKind {
 }
 
 /// Codes of requests that would fail again.
-const REQUEST_CODES: [&str; 20] = [
+const REQUEST_CODES: [&str; 23] = [
+    "bio_policy",
     "content_filter",
     "content_policy_violation",
     "context_length_exceeded",
     "cyber_policy",
+    "data_residency_mismatch",
     "empty_image_file",
     "failed_to_download_image",
     "image_content_policy_violation",
@@ -115,6 +117,7 @@ const REQUEST_CODES: [&str; 20] = [
     "invalid_image_mode",
     "invalid_image_url",
     "invalid_prompt",
+    "misalignment_policy_violation",
     "string_above_max_length",
     "unsupported_image_media_type",
 ];

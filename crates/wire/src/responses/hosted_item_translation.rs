@@ -1,9 +1,12 @@
 //! Items of OpenAI's own servers as calls, results and text for any model.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::source_item::without;
 use crate::arguments;
+use crate::generated_images::image_media_type;
 use crate::model_text;
 use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, MediaSource};
 use crate::plain_text::{image_source, split_data_url};
@@ -45,6 +48,8 @@ pub(super) fn translate(kind: &str, item: &Map) -> TranslatedItem {
         "mcp_approval_request" => TranslatedItem::AssistantText(approval_request(item)),
         "mcp_approval_response" => TranslatedItem::UserText(approval_response(item)),
         "compaction" | "context_compaction" | "compaction_summary" => compaction(item),
+        // Other calls and their results come between the two, so they are no call and result.
+        "program" | "program_output" => unknown(kind, &without(item, &["call_id", "fingerprint"])),
         kind if kind.ends_with("_output") => TranslatedItem::Output(output(item)),
         kind if kind.ends_with("_call") && item.contains_key("call_id") => TranslatedItem::Call {
             name: tool_name(kind, item),
@@ -150,19 +155,27 @@ fn image_generation(item: &Map) -> TranslatedItem {
         Some(prompt) => json!({"prompt": prompt}),
         None => json!({}),
     };
-    let image = text(item, "result").map(|data| {
+    let image = text(item, "result").and_then(|data| {
         let format = text(item, "output_format").unwrap_or("png");
         match split_data_url(data) {
-            Some(_) => image_block(data),
-            None => Block::new(Content::Image(MediaSource::Base64 {
-                media_type: format!("image/{format}"),
+            Some(_) => Some(image_block(data)),
+            // No vendor takes it as an image, and any model can read it as text.
+            None if format == "svg" => drawing(data),
+            None => Some(Block::new(Content::Image(MediaSource::Base64 {
+                media_type: image_media_type(format),
                 data: data.to_owned(),
-            })),
+            }))),
         }
     });
     let is_error = image.is_none();
     let output = image.unwrap_or_else(|| Block::text(model_text::NO_IMAGE));
     completed("image_generation", input, vec![output], is_error)
+}
+
+/// The text of a drawing.
+fn drawing(data: &str) -> Option<Block> {
+    let text = String::from_utf8(STANDARD.decode(data).ok()?).ok()?;
+    Some(Block::text(text))
 }
 
 /// An image whose bytes are known, else its address: not every upstream fetches it.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::item_event::ItemEvent;
 use super::source_item;
 use crate::fields::{JsonFields, put};
-use crate::generated_images::image_format;
+use crate::generated_images::{image_format, image_media_type};
 use crate::neutral::{Block, Content, Map, MediaSource, without_dialect_fields};
 
 pub(super) const IMAGE_CALL: &str = "image_generation_call";
@@ -14,7 +14,7 @@ pub(super) const IMAGE_CALL: &str = "image_generation_call";
 pub(super) fn read(fields: &mut JsonFields<'_>) -> Option<Content> {
     let data = fields.peek("result")?.as_str()?.to_owned();
     let format = fields.peek("output_format").and_then(Value::as_str);
-    let media_type = format!("image/{}", format.unwrap_or("png"));
+    let media_type = image_media_type(format.unwrap_or("png"));
     fields.take("result");
     Some(Content::Image(MediaSource::Base64 { media_type, data }))
 }

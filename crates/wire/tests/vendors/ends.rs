@@ -69,6 +69,8 @@ fn every_finish_reason_of_geminis_has_its_word_in_every_dialect() {
         "PROHIBITED_CONTENT",
         "SPII",
         "MODEL_ARMOR",
+        "ESCALATION",
+        "PUP_LIMITED_DISABLED",
         "IMAGE_SAFETY",
         "IMAGE_PROHIBITED_CONTENT",
         "IMAGE_RECITATION",
@@ -110,10 +112,12 @@ fn every_finish_reason_of_geminis_has_its_word_in_every_dialect() {
         );
     }
     let cut = ["max_tokens", "length", "max_output_tokens"];
-    assert_eq!(
-        ends(Dialect::Gemini, &gemini(Some("Hi"), "MAX_TOKENS")),
-        cut
-    );
+    for reason in ["MAX_TOKENS", "CONTINUATION"] {
+        let answer = gemini(Some("Hi"), reason);
+        assert_eq!(ends(Dialect::Gemini, &answer), cut, "{reason}");
+        let streamed = stream_ends(Dialect::Gemini, &sse(&[answer]));
+        assert_eq!(streamed, cut, "{reason}");
+    }
 }
 
 #[test]
@@ -410,6 +414,17 @@ fn an_error_without_a_status_is_of_the_kind_that_its_code_or_type_names() {
             429,
         ),
         (json!({"code": "server_error"}), ErrorKind::Api, 500),
+        // The same again would end the same.
+        (
+            json!({"code": "bio_policy"}),
+            ErrorKind::InvalidRequest,
+            400,
+        ),
+        (
+            json!({"code": "misalignment_policy_violation"}),
+            ErrorKind::InvalidRequest,
+            400,
+        ),
         // A status is more exact than a type that many errors have.
         (
             json!({"type": "invalid_request_error", "code": 413}),
@@ -448,6 +463,12 @@ fn a_failed_response_keeps_a_code_that_its_clients_know() {
         ("server_is_overloaded", "server_is_overloaded"),
         ("rate_limit_exceeded", "rate_limit_exceeded"),
         ("image_too_large", "image_too_large"),
+        ("bio_policy", "bio_policy"),
+        (
+            "misalignment_policy_violation",
+            "misalignment_policy_violation",
+        ),
+        ("data_residency_mismatch", "data_residency_mismatch"),
         ("something_new", "server_error"),
     ] {
         let created = json!({"type": "response.created", "response": {"id": "r", "model": "m"}});

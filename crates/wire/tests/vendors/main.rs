@@ -9,8 +9,10 @@
 
 mod bedrock;
 mod blank;
+mod browser;
 mod calls;
 mod claude;
+mod compaction;
 mod compatible;
 mod converted;
 mod counts;
@@ -20,10 +22,12 @@ mod images;
 mod opening;
 mod parts;
 mod pieces;
+mod programs;
 mod server_tools;
 mod sources;
 #[path = "../support/mod.rs"]
 mod support;
+mod thinking;
 mod tools;
 
 use prowess_wire::neutral::{ApiError, StreamEvent};
