@@ -1,8 +1,11 @@
 //! The files of a version of a skill: their list, one of them, or all as an archive, which is read
 //! within the limits of uploads; nothing is unpacked to a disk.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use http::{Request, Response};
+use prowess_server::UploadPermit;
 use prowess_skill::{Bundle, BundleLimits};
 use serde::Deserialize;
 
@@ -48,18 +51,19 @@ pub(crate) async fn open_file(
         .await
 }
 
-/// All files of a version, with their content.
+/// All files of a version, with their content. The permit is held while they are unpacked.
 pub(crate) async fn load_bundle(
     api: &Api,
     skill: &str,
     version: &str,
+    permit: &Arc<UploadPermit>,
 ) -> Result<Bundle, PageError> {
     let path = format!("{}/content", version_path(skill, version));
     let body = api.send(request(&path)?).await?.into_body();
     let archive = axum::body::to_bytes(body, MAX_ARCHIVE_BYTES).await;
     let archive = archive.map_err(|error| PageError::internal("a skill cannot be read", &error))?;
     let read = move || Bundle::from_zip(&archive, &BundleLimits::default());
-    let bundle = tokio::task::spawn_blocking(read).await;
+    let bundle = permit.run(read).await;
     let bundle = bundle.map_err(|error| PageError::internal("a skill cannot be read", &error))?;
     bundle.map_err(|error| PageError::internal("a skill cannot be read", &error))
 }

@@ -5,7 +5,8 @@ use crate::progress::ProgressReporter;
 use crate::session::McpSession;
 use prowess_toolbox::{ToolOutcome, ToolSpec, Toolbox};
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ErrorCode, ListToolsResult, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResult, ErrorCode, ListToolsResult, MetaObject, Tool,
+    ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
@@ -14,13 +15,28 @@ use serde_json::Value;
 /// All tools that may be called now.
 pub(crate) async fn list(session: &McpSession) -> Result<ListToolsResult, ErrorData> {
     let toolbox = &session.refresh().await?.toolbox;
-    let tools = toolbox
-        .tools()
-        .into_iter()
-        .map(|spec| to_mcp_tool(toolbox, spec));
+    let load = toolbox.own_tool_names().load;
+    let tools = toolbox.tools().into_iter().map(|spec| {
+        let lists_skills = load.as_ref() == Some(&spec.name);
+        let tool = to_mcp_tool(toolbox, spec);
+        if lists_skills {
+            tool.with_meta(always_loaded())
+        } else {
+            tool
+        }
+    });
     let listed = ListToolsResult::with_all_items(tools.collect());
     session.note_tools_listed();
     Ok(listed)
+}
+
+/// Claude Code shows its model only the names of tools until the model searches for them. The
+/// description of this one lists the skills: a model that does not see it does not know of any.
+fn always_loaded() -> MetaObject {
+    let mut meta = MetaObject::new();
+    meta.0
+        .insert("anthropic/alwaysLoad".to_owned(), Value::Bool(true));
+    meta
 }
 
 fn to_mcp_tool(toolbox: &Toolbox, spec: ToolSpec) -> Tool {

@@ -6,6 +6,7 @@
 //! of any request.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::body::Body;
 use axum::http::Request;
@@ -13,6 +14,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use prowess_skill::BundleLimits;
+use tokio::task::JoinError;
 
 use crate::app::App;
 use crate::auth::in_process::InProcessCaller;
@@ -20,6 +22,7 @@ use crate::connections::current;
 use crate::form::transfers::TransferPermit;
 use crate::form::{PageForm, PageFormError};
 use crate::http_service::HttpService;
+use crate::permitted_work::run_with_permit;
 use crate::read_body::{read_body, read_unauthenticated_body};
 use crate::request_log::InnerCall;
 
@@ -34,6 +37,21 @@ pub struct InProcessApi {
 pub struct UploadPermit(
     #[expect(dead_code, reason = "kept for as long as the upload")] TransferPermit,
 );
+
+impl UploadPermit {
+    /// Runs work for a processor on a blocking thread. The permit is held until it ends, also when
+    /// the client has left and this future is dropped.
+    ///
+    /// # Errors
+    /// When the work panics, or the server stops.
+    pub async fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        let done = run_with_permit(Arc::clone(self), work).await;
+        done.map(|(result, _)| result)
+    }
+}
 
 /// Why an upload cannot be read now.
 #[derive(Debug, thiserror::Error)]

@@ -1,5 +1,7 @@
 //! Checks and scans an uploaded skill.
 
+use std::sync::Arc;
+
 use prowess_skill::scan::{self, ScanLimits, Subject};
 use prowess_skill::{Bundle, BundleLimits, LoadOptions, Profile, Skill};
 use prowess_store::ScanRecord;
@@ -7,6 +9,8 @@ use prowess_wire::excerpt;
 
 use crate::error::{HttpError, invalid_skill};
 use crate::form::FormFile;
+use crate::form::transfers::TransferPermit;
+use crate::permitted_work::run_with_permit;
 
 /// File extensions of archives.
 const ARCHIVE_EXTENSIONS: [&str; 4] = [".zip", ".skill", ".tar.gz", ".tgz"];
@@ -21,14 +25,16 @@ pub(crate) struct UploadedSkill {
 pub(crate) async fn check_upload(
     files: Vec<FormFile>,
     limits: &BundleLimits,
+    permit: &Arc<TransferPermit>,
 ) -> Result<UploadedSkill, HttpError> {
     let limits = limits.clone();
-    let work = tokio::task::spawn_blocking(move || {
+    let work = run_with_permit(Arc::clone(permit), move || {
         let bundle = read_bundle(files, &limits)?;
         check_blocking(bundle, None, limits)
     });
     let done = work.await;
-    done.map_err(|error| HttpError::internal("intake", &error))?
+    let (checked, _permit) = done.map_err(|error| HttpError::internal("intake", &error))?;
+    checked
 }
 
 /// Checks and scans the files of a skill. One that has no name is called `fallback_name`.
@@ -36,11 +42,13 @@ pub(crate) async fn check_bundle(
     bundle: Bundle,
     fallback_name: Option<&str>,
     limits: &BundleLimits,
+    permit: &Arc<TransferPermit>,
 ) -> Result<UploadedSkill, HttpError> {
     let (limits, name) = (limits.clone(), fallback_name.map(str::to_owned));
-    let work = tokio::task::spawn_blocking(move || check_blocking(bundle, name.as_deref(), limits));
-    let done = work.await;
-    done.map_err(|error| HttpError::internal("intake", &error))?
+    let work = move || check_blocking(bundle, name.as_deref(), limits);
+    let done = run_with_permit(Arc::clone(permit), work).await;
+    let (checked, _permit) = done.map_err(|error| HttpError::internal("intake", &error))?;
+    checked
 }
 
 fn check_blocking(

@@ -18,6 +18,7 @@
 //! | `connections` | all open connections: limits, eviction, idle timeouts |
 //! | `workers`, `connection_server` | the threads that serve connections; HTTP on one connection |
 //! | `fair_pool`, `bodies`, `tenant_requests` | resources shared fairly by tenants: concurrent uploads; bytes of request bodies and their minimum rate; concurrent requests |
+//! | `permitted_work` | work for a processor that keeps its permit until it ends |
 //! | `http_service` | [`HttpService`]: calls to models go to the gateway, all else to the router |
 //! | `context`, `request_id` | wraps every request: dialect, log line, metrics; its id |
 //! | [`request_log`] | the log line of each request, and request fields of other lines |
@@ -74,6 +75,7 @@ mod meter;
 mod openapi;
 mod page;
 mod pdf_pages;
+mod permitted_work;
 mod read_body;
 mod reload;
 mod render;

@@ -4,12 +4,15 @@
 //! and `metadata` alone. A SKILL.md is generated from them, then checked and stored like any
 //! other. With files, the fields must match the SKILL.md: a skill has one description.
 
+use std::sync::Arc;
+
 use prowess_skill::upload::is_portable_name;
 use prowess_skill::{BundleLimits, Skill};
 use prowess_wire::excerpt;
 use serde_json::Value;
 
 use crate::error::HttpError;
+use crate::form::transfers::TransferPermit;
 use crate::form::{FormFile, SkillFields, SkillForm};
 use crate::intake::{self, UploadedSkill};
 
@@ -22,6 +25,7 @@ pub(crate) async fn skill_from_form(
     form: SkillForm,
     name: Option<&str>,
     limits: &BundleLimits,
+    permit: &Arc<TransferPermit>,
 ) -> Result<UploadedSkill, HttpError> {
     let SkillForm {
         title,
@@ -34,9 +38,10 @@ pub(crate) async fn skill_from_form(
             Some(name) => name.to_owned(),
             None => name_from_title(title.as_deref())?,
         };
-        return intake::check_upload(vec![skill_md_from_fields(&name, &fields)?], limits).await;
+        let file = skill_md_from_fields(&name, &fields)?;
+        return intake::check_upload(vec![file], limits, permit).await;
     }
-    let checked = intake::check_upload(files, limits).await?;
+    let checked = intake::check_upload(files, limits, permit).await?;
     check_fields_agree(&fields, &checked.skill)?;
     Ok(checked)
 }

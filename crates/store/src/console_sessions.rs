@@ -16,6 +16,9 @@ use crate::keys::{KeyRecord, key_prefix};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
+/// Sessions of one key; the oldest end when there are more.
+const MAX_SESSIONS_PER_KEY: u32 = 100;
+
 /// Who begins a session.
 #[derive(Debug)]
 pub enum ConsoleHolder<'a> {
@@ -50,7 +53,7 @@ pub enum ConsoleSessionHolder {
 }
 
 impl Store {
-    /// Begins a session with this id.
+    /// Begins a session with this id. A key with too many loses its oldest one.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -78,9 +81,14 @@ impl Store {
              VALUES ($1, $2, $3, $4, $5, $6, $7)",
         );
         let sql = sql.bind(session_digest(token)).bind(tenant.as_str());
-        let sql = sql.bind(key).bind(prefix).bind(binding);
+        let sql = sql.bind(key.clone()).bind(prefix).bind(binding);
         let sql = sql.bind(now).bind(now.after(life));
-        self.db().execute(sql).await.map(drop)
+        let mut tx = self.db().begin().await?;
+        tx.execute(sql).await?;
+        if let Some(key) = key {
+            tx.execute(delete_oldest(&key)).await?;
+        }
+        tx.commit().await
     }
 
     /// Who has the session with this id; `None` if there is none, or it has ended.
@@ -121,6 +129,17 @@ impl Store {
         let sql = Sql::new("DELETE FROM console_sessions WHERE expires_at <= $1");
         self.db().execute(sql.bind(now)).await.map(drop)
     }
+}
+
+/// Deletes the sessions of a key beyond the newest.
+fn delete_oldest(key: &str) -> Sql {
+    Sql::new(
+        "DELETE FROM console_sessions WHERE key_id = $1 AND digest NOT IN (
+             SELECT digest FROM console_sessions WHERE key_id = $1
+             ORDER BY created_at DESC, digest LIMIT $2)",
+    )
+    .bind(key)
+    .bind(i64::from(MAX_SESSIONS_PER_KEY))
 }
 
 fn session_digest(token: &str) -> String {

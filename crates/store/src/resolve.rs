@@ -33,6 +33,9 @@ use crate::tenant::TenantId;
 /// Cached lookups; each is small.
 const MAX_CACHED_LOOKUPS: u64 = 20_000;
 
+/// Bytes of a skill that is assembled where it is loaded.
+const MAX_INLINE_BYTES: i64 = 1 << 20;
+
 /// A version of a skill, ready for a run. Its files are loaded by [`Store::load`].
 #[derive(Debug)]
 pub struct ResolvedSkill {
@@ -208,7 +211,14 @@ impl Store {
             let load = || async {
                 let version = &resolved.detail.version;
                 let contents = read_version(self.blobs(), &version.id).await?;
-                assemble(&resolved.detail, &contents).map(Arc::new)
+                if version.total_bytes <= MAX_INLINE_BYTES {
+                    return assemble(&resolved.detail, &contents).map(Arc::new);
+                }
+                let detail = resolved.detail.clone();
+                // The digests of many bytes take milliseconds, for which no other request should
+                // wait.
+                let work = tokio::task::spawn_blocking(move || assemble(&detail, &contents));
+                work.await.unwrap_or(Err(Error::Busy)).map(Arc::new)
             };
             resolved.loaded.get_or_try_init(load).await.cloned()
         })

@@ -1,7 +1,8 @@
 //! Requests on their way to the store: collected, and written in parts.
 
 use prowess_store::{
-    AddItemsOutcome, BatchRecord, DuplicateItem, NewBatchItem, Result as StoreResult, Store,
+    AddItemsOutcome, BatchLimits, BatchRecord, DuplicateItem, NewBatchItem, Result as StoreResult,
+    Store,
 };
 
 /// Requests written at once.
@@ -14,6 +15,7 @@ pub(crate) struct ItemWriter<'a> {
     store: &'a Store,
     batch: &'a BatchRecord,
     attempt: i64,
+    limits: BatchLimits,
     part: Vec<NewBatchItem>,
     part_bytes: usize,
 }
@@ -28,11 +30,17 @@ pub(crate) enum WriteStop {
 }
 
 impl<'a> ItemWriter<'a> {
-    pub(crate) fn new(store: &'a Store, batch: &'a BatchRecord, attempt: i64) -> ItemWriter<'a> {
+    pub(crate) fn new(
+        store: &'a Store,
+        batch: &'a BatchRecord,
+        attempt: i64,
+        limits: BatchLimits,
+    ) -> ItemWriter<'a> {
         ItemWriter {
             store,
             batch,
             attempt,
+            limits,
             part: Vec::new(),
             part_bytes: 0,
         }
@@ -48,7 +56,7 @@ impl<'a> ItemWriter<'a> {
         self.flush().await
     }
 
-    /// Writes all requests.
+    /// Writes all requests. An error if the tenant's other batches leave no room for them.
     pub(crate) async fn flush(&mut self) -> StoreResult<Result<(), WriteStop>> {
         if self.part.is_empty() {
             return Ok(Ok(()));
@@ -56,6 +64,9 @@ impl<'a> ItemWriter<'a> {
         self.part_bytes = 0;
         let part = std::mem::take(&mut self.part);
         let (tenant, batch) = (&self.batch.tenant, &self.batch.id);
+        self.store
+            .check_batch_bytes(tenant, batch, &self.limits)
+            .await?;
         let added = self
             .store
             .add_batch_items(tenant, batch, self.attempt, part);

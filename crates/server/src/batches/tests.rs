@@ -399,6 +399,27 @@ async fn files_beyond_the_quota_are_an_error_that_ends_the_batch() {
 }
 
 #[tokio::test]
+async fn files_of_requests_that_were_sent_at_the_same_moment_share_the_size_of_a_tenant() {
+    let bed = Bed::new().await;
+    let file = bed.upload(&line("a")).await;
+    let first = bed.create(BatchKind::File, "chat", Some(&file)).await;
+    let second = bed.create(BatchKind::File, "chat", Some(&file)).await;
+    let settings = BatchSettings {
+        max_stored_bytes: 1,
+        ..BatchSettings::default()
+    };
+    let (store, runs) = (bed.store.clone(), bed.runs.clone());
+    let mut scheduler = BatchScheduler::new(store, settings, 10_000, runs, "a".to_owned());
+    settle(&mut scheduler).await;
+    let first = openai::batch(&bed.get(&first).await);
+    assert_eq!(first["status"], "in_progress");
+    let second = openai::batch(&bed.get(&second).await);
+    assert_eq!(second["status"], "failed");
+    let error = &second["errors"]["data"][0];
+    assert_eq!(error["code"], "storage_quota_exceeded");
+}
+
+#[tokio::test]
 async fn files_are_written_once_there_is_space() {
     let bed = Bed::with_quota(Some(3_000)).await;
     let large = bed.upload(&"y".repeat(2_500)).await;

@@ -26,7 +26,7 @@ pub(super) async fn validate(
         return Ok(());
     };
     let mut intake = LineIntake {
-        writer: ItemWriter::new(store, batch, attempt),
+        writer: ItemWriter::new(store, batch, attempt, settings.tenant_limits()),
         endpoint: endpoint(&batch.dialect),
         max_requests: settings.max_requests,
         max_bytes: max_request_bytes,
@@ -36,7 +36,13 @@ pub(super) async fn validate(
         is_full: false,
         is_lost: false,
     };
-    intake.read(store, batch).await?;
+    match intake.read(store, batch).await {
+        // Trying again would read the file again and again, for as long as there is no room.
+        Err(error @ StoreError::QuotaExceeded { .. }) => {
+            intake.report("storage_quota_exceeded", None, "", &error.to_string());
+        }
+        read => read?,
+    }
     if intake.is_lost {
         return Ok(());
     }

@@ -172,6 +172,7 @@ fn busy_error() -> HttpError {
 #[cfg(test)]
 mod tests {
     use axum::http::Request;
+    use futures_util::FutureExt;
     use prowess_store::{Store, StoreConfig};
     use tower::ServiceExt;
 
@@ -267,5 +268,88 @@ mod tests {
         for path in public {
             assert_eq!(status(&app, path).await, StatusCode::OK, "{path}");
         }
+    }
+
+    #[tokio::test]
+    async fn files_that_are_read_over_mcp_are_downloads() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::local(folder.path())).await;
+        let settings = ServerSettings {
+            uploads: 2,
+            upload_wait: Duration::ZERO,
+            ..ServerSettings::default()
+        };
+        let app = App::new(store.unwrap(), settings);
+        let tenant = TenantId::default_tenant();
+        let call = async |method: &str| {
+            let message = format!(
+                r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{"uri":"skill://a/b"}}}}"#
+            );
+            let request = Request::post("/mcp")
+                .header("host", "localhost")
+                .header("content-type", "application/json")
+                .header("accept", "application/json, text/event-stream");
+            let request = request.body(Body::from(message)).unwrap();
+            app.service().oneshot(request).await.unwrap()
+        };
+        let busy = StatusCode::TOO_MANY_REQUESTS;
+        // The tenant's half.
+        let unread = call("resources/read").await;
+        assert_ne!(unread.status(), busy);
+        assert_eq!(call("resources/read").await.status(), busy);
+        assert_ne!(call("ping").await.status(), busy);
+        let other = TenantId::new("other").unwrap();
+        assert!(app.transfers().acquire_skill_download(&other).await.is_ok());
+        drop(unread);
+        assert!(
+            app.transfers()
+                .acquire_skill_download(&tenant)
+                .await
+                .is_ok()
+        );
+    }
+
+    #[test]
+    fn an_upload_whose_client_has_left_counts_until_its_check_has_ended() {
+        // The only thread for checks is busy, so the check does not end before the test says so.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store::open(&StoreConfig::local(folder.path())).await;
+            let settings = ServerSettings {
+                uploads: 1,
+                upload_wait: Duration::ZERO,
+                ..ServerSettings::default()
+            };
+            let app = App::new(store.unwrap(), settings);
+            let tenant = TenantId::default_tenant();
+            let (release, held) = std::sync::mpsc::channel::<()>();
+            let busy = tokio::task::spawn_blocking(move || held.recv());
+            let form = "--x\r\ncontent-disposition: form-data; name=\"files[]\"; \
+                filename=\"SKILL.md\"\r\n\r\n---\nname: a\ndescription: A.\n---\nA.\r\n--x--\r\n";
+            let request = Request::post("/v1/skills")
+                .header("host", "localhost")
+                .header("content-type", "multipart/form-data; boundary=x")
+                .body(Body::from(form))
+                .unwrap();
+            let mut upload = Box::pin(app.service().oneshot(request));
+            for _ in 0..100 {
+                assert!((&mut upload).now_or_never().is_none());
+                tokio::task::yield_now().await;
+            }
+            drop(upload);
+            let next = app.transfers().acquire_skill_upload(&tenant).await;
+            assert!(next.is_err(), "its check has not ended");
+            drop(release);
+            assert!(busy.await.is_ok());
+            // It runs after the check.
+            tokio::task::spawn_blocking(|| ()).await.unwrap();
+            let next = app.transfers().acquire_skill_upload(&tenant).await;
+            assert!(next.is_ok());
+        });
     }
 }

@@ -22,6 +22,7 @@ use tokio::sync::oneshot;
 use self::picture_cache::{PictureCache, PictureKey};
 use crate::error::HttpError;
 use crate::fair_pool::{FairPool, PoolBounds, PoolPermit, TooManyWaiting};
+use crate::permitted_work::run_with_permit;
 
 /// Pages that are drawn at once, of all tenants; each holds its file in memory.
 const MAX_DRAWN_AT_ONCE: usize = 4;
@@ -82,9 +83,9 @@ impl PdfPages {
         pdf: Vec<u8>,
         number: u32,
     ) -> Result<PdfPage, HttpError> {
-        let digested = tokio::task::spawn_blocking(move || (Digest::from_content(&pdf), pdf));
-        let digested = digested.await;
-        let (digest, pdf) = digested.map_err(|error| HttpError::internal("preview", &error))?;
+        let digested = run_with_permit(permit, move || (Digest::from_content(&pdf), pdf)).await;
+        let digested = digested.map_err(|error| HttpError::internal("preview", &error))?;
+        let ((digest, pdf), permit) = digested;
         let key = PictureKey {
             tenant: tenant.clone(),
             digest,

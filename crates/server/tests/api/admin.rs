@@ -57,6 +57,7 @@ on_both_databases! {
     keys_are_listed_in_pages,
     an_admin_key_manages_its_own_tenant_only,
     no_key_grants_more_than_it_has,
+    a_secret_that_was_replaced_gets_no_new_one,
     the_audit_log_has_every_change_and_every_refusal,
     the_audit_log_is_filtered_and_exported_as_lines,
     what_is_about_the_whole_server_is_for_its_owner,
@@ -347,6 +348,20 @@ async fn no_key_grants_more_than_it_has(server: Server) {
         rotate(&server, key, own, None).await.ok();
     }
     assert!(works(&server, text(&wide, "key")).await);
+}
+
+async fn a_secret_that_was_replaced_gets_no_new_one(server: Server) {
+    let own = json!({ "name": "own", "scopes": ["admin"] });
+    let made = create(&server, MASTER, own).await.ok();
+    let (id, first) = (text(&made, "id"), text(&made, "key"));
+    let grace = json!({ "grace_seconds": 600 });
+    let rotated = rotate(&server, MASTER, id, Some(grace)).await.ok();
+    let second = text(&rotated, "key");
+    let refused = rotate(&server, first, id, None).await;
+    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    assert_eq!(refused.code(), "key-grants-more");
+    assert!(works(&server, first).await && works(&server, second).await);
+    rotate(&server, second, id, None).await.ok();
 }
 
 async fn the_audit_log_has_every_change_and_every_refusal(server: Server) {

@@ -143,6 +143,30 @@ impl Store {
         }
     }
 
+    /// Refuses more requests of a batch while the tenant's other batches have as many bytes as all
+    /// may have. A batch is created before its requests are read, so several that are created at
+    /// the same moment are empty then.
+    ///
+    /// # Errors
+    /// When they have, or the store cannot be read.
+    pub async fn check_batch_bytes(
+        &self,
+        tenant: &TenantId,
+        batch: &str,
+        limits: &BatchLimits,
+    ) -> Result<()> {
+        let sql = Sql::new(
+            "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) AS bytes FROM batches WHERE tenant = ",
+        );
+        let sql = sql.push_bind("", tenant.as_str());
+        let row = self
+            .db()
+            .fetch_optional(sql.push_bind(" AND id <> ", batch))
+            .await?;
+        let used = row.map_or(Ok(0), |row| row.int("bytes"))?;
+        check_stored_bytes(u64::try_from(used).unwrap_or_default(), limits)
+    }
+
     /// Adds requests.
     ///
     /// # Errors
@@ -297,16 +321,19 @@ async fn check_limits(tx: &mut Tx, tenant: &TenantId, limits: &BatchLimits) -> R
     if count("open")? >= limits.open {
         return Err(Error::TooManyBatches { limit: limits.open });
     }
-    let used = count("bytes")?;
-    if used >= limits.stored_bytes {
-        return Err(Error::QuotaExceeded {
-            what: "bytes of batches",
-            limit: limits.stored_bytes,
-            used,
-            more: 1,
-        });
+    check_stored_bytes(count("bytes")?, limits)
+}
+
+fn check_stored_bytes(used: u64, limits: &BatchLimits) -> Result<()> {
+    if used < limits.stored_bytes {
+        return Ok(());
     }
-    Ok(())
+    Err(Error::QuotaExceeded {
+        what: "bytes of batches",
+        limit: limits.stored_bytes,
+        used,
+        more: 1,
+    })
 }
 
 /// Inserts items; returns those whose name was taken.

@@ -31,10 +31,11 @@ impl KeyGranter<'_> {
         }
     }
 
-    /// Whether it may get the secret of a key.
+    /// Whether it may get the secret of a key. Its own it may, unless it was authenticated with a
+    /// secret that ends before the key does: the one before the last rotation.
     pub(super) fn check_secret(&self, key: &KeyRecord) -> Result<()> {
         match self {
-            KeyGranter::Key(own) if own.id == key.id => Ok(()),
+            KeyGranter::Key(own) if own.id == key.id && !ends_earlier(own, key) => Ok(()),
             _ => self.check(key),
         }
     }
@@ -83,16 +84,19 @@ fn excess(outer: &KeyRecord, inner: &KeyRecord) -> Option<&'static str> {
             .is_none_or(|requested| is_larger(requested, most))
     }) {
         Some("its own budget is smaller")
-    } else if outer
-        .expires_at
-        .is_some_and(|last| inner.expires_at.is_none_or(|at| at > last))
-    {
+    } else if ends_earlier(outer, inner) {
         Some("it expires earlier")
     } else if outer.auto == Some(false) && inner.auto != Some(false) {
         Some("not all stored skills are open to its own runs")
     } else {
         None
     }
+}
+
+/// Whether a key expires before another.
+fn ends_earlier(outer: &KeyRecord, inner: &KeyRecord) -> bool {
+    let last = outer.expires_at;
+    last.is_some_and(|last| inner.expires_at.is_none_or(|at| at > last))
 }
 
 /// Whether a budget may permit more than another at any time.
@@ -186,6 +190,17 @@ mod tests {
             let outcome = granter.check_change(&own, &budget(nanos, period));
             assert_eq!(outcome.is_err(), refused, "{nanos} {period:?}");
         }
+    }
+
+    #[test]
+    fn a_secret_that_was_replaced_gets_no_new_one() {
+        let key = admin("own");
+        let replaced = KeyRecord {
+            expires_at: Some(Timestamp::from_micros(5)),
+            ..admin("own")
+        };
+        assert!(KeyGranter::Key(&key).check_secret(&key).is_ok());
+        assert!(KeyGranter::Key(&replaced).check_secret(&key).is_err());
     }
 
     #[test]

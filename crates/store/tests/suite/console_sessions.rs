@@ -12,6 +12,7 @@ on_both_databases! {
     a_session_has_its_key_until_it_ends,
     a_session_ends_with_the_secret_that_began_it,
     an_operators_session_has_what_binds_it,
+    a_key_with_too_many_sessions_loses_its_oldest_one,
     sessions_whose_time_is_over_are_collected,
 }
 
@@ -95,6 +96,26 @@ async fn an_operators_session_has_what_binds_it(bed: TestBed) {
         panic!("{found:?}");
     };
     assert_eq!((own, binding.as_str()), (tenant, "digest"));
+}
+
+async fn a_key_with_too_many_sessions_loses_its_oldest_one(bed: TestBed) {
+    let store = bed.open().await;
+    let other = begin(&bed, &store, "other", HOUR).await;
+    let (record, secret) = store.create_key(&bed.tenant, &NEW).await.unwrap();
+    let holder = ConsoleHolder::Key {
+        record: &record,
+        presented: secret.reveal(),
+    };
+    for number in 0..=100 {
+        let token = format!("own {number}");
+        let began = store.begin_console_session(&token, &holder, HOUR).await;
+        began.unwrap();
+    }
+    assert_eq!(key_of(&store, "own 0").await, None);
+    for token in ["own 1", "own 100"] {
+        assert_eq!(key_of(&store, token).await, Some(record.id.clone()));
+    }
+    assert_eq!(key_of(&store, "other").await, Some(other));
 }
 
 async fn sessions_whose_time_is_over_are_collected(bed: TestBed) {

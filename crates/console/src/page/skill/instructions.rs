@@ -1,5 +1,7 @@
 //! The tab with the SKILL.md: rendered, or as it is, with its fields and remarks.
 
+use std::sync::Arc;
+
 use askama::Template;
 use prowess_skill::{LoadOptions, LoadedSkill, Severity, Skill};
 use serde_json::Value;
@@ -55,15 +57,22 @@ pub(super) async fn render(context: &TabContext<'_>) -> Result<String, PageError
         remarks: Vec::new(),
     };
     let (skill, number) = (&context.skill.id, &context.version.number);
-    match load_bundle(&context.visitor.api, skill, number).await {
+    let api = &context.visitor.api;
+    // All files of the skill are in memory and are read, as those of an upload.
+    let permit = Arc::new(api.acquire_upload().await?);
+    match load_bundle(api, skill, number, &permit).await {
         // A revoked version has no files for anybody.
         Err(error) if error.status.is_client_error() => tab.missing = Some(error.message),
         Err(error) => return Err(error),
         Ok(bundle) => {
             tab.file = skill_file_url(skill, number, bundle.skill_file().as_str());
-            let text = String::from_utf8_lossy(bundle.skill_md()).into_owned();
-            let loaded = Skill::load(bundle, &LoadOptions::default());
-            tab.fill(&text, &loaded);
+            let work = permit.run(move || {
+                let text = String::from_utf8_lossy(bundle.skill_md()).into_owned();
+                tab.fill(&text, &Skill::load(bundle, &LoadOptions::default()));
+                tab
+            });
+            let filled = work.await;
+            tab = filled.map_err(|error| PageError::internal("a skill cannot be shown", &error))?;
         }
     }
     render_tab(&tab)

@@ -1,10 +1,13 @@
 //! `POST /console/upload/check`: what the checks say of uploaded skills. Nothing is published;
 //! those that pass wait for it.
 
+use std::sync::Arc;
+
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
+use prowess_server::UploadPermit;
 use prowess_skill::compare::compare;
 use prowess_skill::scan::{ScanLimits, Subject, scan};
 use prowess_skill::{ArchiveLayout, Bundle, BundleLimits, LoadOptions, Profile, Skill};
@@ -45,7 +48,7 @@ pub(super) async fn check(
             message: "your key lacks the scope publish, which uploading needs".to_owned(),
         });
     }
-    let _permit = visitor.api.acquire_upload().await?;
+    let permit = Arc::new(visitor.api.acquire_upload().await?);
     let mut form = visitor.api.open_form(request).await?;
     let sent = form::read(&mut form).await?;
     if sent.files.is_empty() {
@@ -58,7 +61,7 @@ pub(super) async fn check(
     let mut skills = Vec::with_capacity(groups.len());
     for group in groups {
         let target = target.as_ref().map(|(id, _)| id.as_str());
-        skills.push(check_one(&state, &visitor, group, target).await?);
+        skills.push(check_one(&state, &visitor, group, target, &permit).await?);
     }
     let checked = CheckedUpload {
         skills,
@@ -76,9 +79,10 @@ async fn check_one(
     visitor: &Visitor,
     group: FileGroup,
     target: Option<&str>,
+    permit: &Arc<UploadPermit>,
 ) -> Result<CheckedSkill, PageError> {
     let limits = state.server.skill_limits();
-    let work = tokio::task::spawn_blocking(move || check_blocking(group, limits));
+    let work = permit.run(move || check_blocking(group, limits));
     let (mut checked, passed) = work.await.map_err(|error| failed(&error))?;
     let Some(passed) = passed else {
         return Ok(checked);
@@ -86,11 +90,17 @@ async fn check_one(
     checked.existing = find_existing(visitor, &passed.skill.name, target).await?;
     let skill_id = checked.existing.as_ref().map(|skill| skill.id.clone());
     if let Some(existing) = &checked.existing {
-        let default = load_bundle(&visitor.api, &existing.id, &existing.default_version).await;
+        let default = load_bundle(
+            &visitor.api,
+            &existing.id,
+            &existing.default_version,
+            permit,
+        )
+        .await;
         // There is nothing to compare with if the default version is revoked.
         if let Ok(default) = default {
             let skill = passed.skill;
-            let work = tokio::task::spawn_blocking(move || compare_blocking(default, &skill));
+            let work = permit.run(move || compare_blocking(default, &skill));
             let comparison = work.await.map_err(|error| failed(&error))?;
             checked.comparison = comparison.map(Comparison::read).transpose()?;
         }

@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::connections::current;
 use crate::error::HttpError;
 use crate::form::transfers::{PublicPermit, body_with_permit};
+use crate::permitted_work::run_with_permit;
 
 /// The digest of a version's archive.
 pub(super) async fn digest(app: &App, resolved: &ResolvedSkill) -> Result<Digest, HttpError> {
@@ -18,12 +19,14 @@ pub(super) async fn digest(app: &App, resolved: &ResolvedSkill) -> Result<Digest
     if let Some(digest) = app.archive_digests().get(version) {
         return Ok(digest);
     }
-    let _permit = acquire_permit(app).await?;
+    let permit = acquire_permit(app).await?;
     // Another request may have packed it meanwhile.
     if let Some(digest) = app.archive_digests().get(version) {
         return Ok(digest);
     }
-    let digest = Digest::from_content(&pack(app, resolved).await?);
+    let (archive, permit) = pack(app, resolved, permit).await?;
+    let hashed = run_with_permit(permit, move || Digest::from_content(&archive)).await;
+    let (digest, _permit) = hashed.map_err(|error| HttpError::internal("pack", &error))?;
     app.archive_digests().put(version, digest);
     Ok(digest)
 }
@@ -34,7 +37,7 @@ pub(super) async fn archive(
     resolved: &ResolvedSkill,
 ) -> Result<(Body, usize), HttpError> {
     let permit = acquire_permit(app).await?;
-    let archive = pack(app, resolved).await?;
+    let (archive, permit) = pack(app, resolved, permit).await?;
     let size = archive.len();
     Ok((body_with_permit(archive.into(), permit), size))
 }
@@ -45,12 +48,17 @@ pub(super) async fn acquire_permit(app: &App) -> Result<PublicPermit, HttpError>
     transfers.acquire_public_download(current::network()).await
 }
 
-/// Packs a version's archive, with SKILL.md at its root as the index requires.
-async fn pack(app: &App, resolved: &ResolvedSkill) -> Result<Vec<u8>, HttpError> {
+/// Packs a version's archive, with SKILL.md at its root as the index requires. Returns the permit
+/// with it.
+async fn pack(
+    app: &App,
+    resolved: &ResolvedSkill,
+    permit: PublicPermit,
+) -> Result<(Vec<u8>, PublicPermit), HttpError> {
     let skill = app.store().load(resolved).await?;
-    let packed =
-        tokio::task::spawn_blocking(move || skill.bundle.to_tar_gz(&ArchiveLayout::FLAT)).await;
-    packed
-        .map_err(|error| HttpError::internal("pack", &error))?
-        .map_err(|error| HttpError::internal("pack", &error))
+    let pack = move || skill.bundle.to_tar_gz(&ArchiveLayout::FLAT);
+    let packed = run_with_permit(permit, pack).await;
+    let (archive, permit) = packed.map_err(|error| HttpError::internal("pack", &error))?;
+    let archive = archive.map_err(|error| HttpError::internal("pack", &error))?;
+    Ok((archive, permit))
 }

@@ -5,17 +5,20 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use futures_util::StreamExt;
+use http_body_util::BodyExt;
 use prowess_mcp::{McpPrincipal, SkillProvider};
 use prowess_provider::is_event_stream;
+use serde::Deserialize;
 
 use super::origin;
 use super::skill_provider::TenantSkillProvider;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
+use crate::form::transfers::TransferPermit;
 use crate::limits::RequestRefusal;
 use crate::read_body::read_body;
 
@@ -40,19 +43,54 @@ async fn authorize_and_handle(app: &App, request: Request) -> Result<Response, H
     let http = app.mcp().http();
     let limit = http.limits().max_message_bytes;
     let body = read_body(app, &principal.tenant, body, limit).await?;
+    let is_large = parts.method == Method::POST && has_large_response(&body.bytes);
+    let permit = match is_large {
+        true => Some(
+            app.transfers()
+                .acquire_skill_download(&principal.tenant)
+                .await?,
+        ),
+        false => None,
+    };
     // No longer needed, and absent headers cannot be logged.
     parts.headers.remove(AUTHORIZATION);
     parts.headers.remove("x-api-key");
     parts.headers.remove("x-goog-api-key");
     let mcp_principal = mcp_principal(app, &principal, own_tools_at_once);
     let request = Request::from_parts(parts, body.bytes);
-    let response = http.handle(mcp_principal, request).await.map(Body::new);
+    let response = http.handle(mcp_principal, request).await;
+    let response = response.map(|body| with_permit(Body::new(body), permit));
     if !is_event_stream(response.headers()) {
         return Ok(response);
     }
     // MCP has no event that says why a stream ends; the next request of the client does.
     let lost = principal.lost_access(app, Permission::Browse);
     Ok(response.map(|body| Body::from_stream(body.into_data_stream().take_until(lost))))
+}
+
+/// Whether a message requests a file as a resource, or a prompt: the whole response is in memory,
+/// more than once, until its client has received it. A message that cannot be read counts as one.
+fn has_large_response(message: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Peek {
+        method: Option<String>,
+    }
+    let peek: Option<Peek> = serde_json::from_slice(message).ok();
+    let Some(Peek { method }) = peek else {
+        return true;
+    };
+    matches!(method.as_deref(), Some("resources/read" | "prompts/get"))
+}
+
+/// A body that holds a permit until it was sent.
+fn with_permit(body: Body, permit: Option<TransferPermit>) -> Body {
+    let Some(permit) = permit else {
+        return body;
+    };
+    Body::new(body.map_frame(move |frame| {
+        let _held = &permit;
+        frame
+    }))
 }
 
 /// The principal as MCP knows it, with its tenant's skills.

@@ -49,7 +49,7 @@ async fn read_requests(app: &App, batch: &BatchRecord, mut body: Body) -> Result
     let mut reservation = app.body_budget().reserve(&batch.tenant);
     let mut reserved = 0;
     let mut scanner = RequestsScanner::new(settings.request_bytes);
-    let mut writer = ItemWriter::new(app.store(), batch, ATTEMPT);
+    let mut writer = ItemWriter::new(app.store(), batch, ATTEMPT, limits.tenant_limits());
     let (mut received, mut requests) = (0_u64, 0_u32);
     let mut found: Vec<Bytes> = Vec::new();
     loop {

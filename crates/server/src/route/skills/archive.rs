@@ -10,6 +10,7 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::form::transfers::body_with_permit;
 use crate::ids;
+use crate::permitted_work::run_with_permit;
 
 pub(super) async fn archive_response(
     app: &App,
@@ -34,12 +35,13 @@ pub(super) async fn archive_response(
     } else {
         "skill".to_owned()
     };
-    let packed = tokio::task::spawn_blocking({
+    let packed = run_with_permit(permit, {
         let name = name.clone();
         move || pack(&skill, &name)
     });
     let packed = packed.await;
-    let zip = packed.map_err(|error| HttpError::internal("pack", &error))??;
+    let (zip, permit) = packed.map_err(|error| HttpError::internal("pack", &error))?;
+    let zip = zip?;
     let headers = [
         (CONTENT_TYPE, "application/zip".to_owned()),
         (

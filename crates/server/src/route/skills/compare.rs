@@ -12,6 +12,7 @@ use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::{PathParams, Query};
 use crate::ids;
+use crate::permitted_work::run_with_permit;
 
 pub(crate) async fn compare(
     State(app): State<App>,
@@ -23,7 +24,7 @@ pub(crate) async fn compare(
     let selector = |key, default| query.get(key).map_or(Ok(default), VersionSelector::parse);
     let from = selector("from", VersionSelector::Default)?;
     let to = selector("to", VersionSelector::Latest)?;
-    let _permit = app
+    let permit = app
         .transfers()
         .acquire_skill_download(&principal.tenant)
         .await?;
@@ -32,9 +33,8 @@ pub(crate) async fn compare(
     let to = store.resolve_for_reading(tenant, id, &to).await?;
     let (old, new) = (store.load(&from).await?, store.load(&to).await?);
     // Both are checked and scanned.
-    let work = tokio::task::spawn_blocking(move || compare_skills(&old, &new));
-    let compared = work.await;
-    let compared = compared.map_err(|error| HttpError::internal("compare", &error))?;
+    let work = run_with_permit(permit, move || compare_skills(&old, &new)).await;
+    let (compared, _permit) = work.map_err(|error| HttpError::internal("compare", &error))?;
     let (from, to) = (&from.detail.version, &to.detail.version);
     let mut object = json!({
         "type": "skill_comparison",

@@ -1,5 +1,7 @@
 //! `POST /v1/skills`
 
+use std::sync::Arc;
+
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -15,6 +17,7 @@ use crate::auth::{Permission, Principal};
 use crate::dialect::ApiDialect;
 use crate::error::HttpError;
 use crate::form::SkillForm;
+use crate::form::transfers::TransferPermit;
 use crate::render;
 use crate::settings::SkillsLocation;
 use crate::skill_compose;
@@ -33,7 +36,7 @@ pub(crate) async fn create(
 ) -> Result<Response, HttpError> {
     principal.require(Permission::PublishSkills)?;
     let options = UploadOptions::from_headers(&headers)?;
-    let _permit = app
+    let permit = app
         .transfers()
         .acquire_skill_upload(&principal.tenant)
         .await?;
@@ -47,6 +50,7 @@ pub(crate) async fn create(
         store: &store,
         tenant: &principal.tenant,
         limits: &app.settings().skill_limits,
+        permit: Arc::new(permit),
     };
     create_in_store(&target, dialect, &options, form).await
 }
@@ -57,6 +61,7 @@ struct UploadStore<'a> {
     store: &'a Store,
     tenant: &'a TenantId,
     limits: &'a BundleLimits,
+    permit: Arc<TransferPermit>,
 }
 
 async fn create_in_store(
@@ -69,7 +74,7 @@ async fn create_in_store(
     let (title, notes) = (form.title.clone(), form.notes.clone());
     let make_default = form.make_default;
     check_title(title.as_deref())?;
-    let checked = skill_compose::skill_from_form(form, None, target.limits).await?;
+    let checked = skill_compose::skill_from_form(form, None, target.limits, &target.permit).await?;
     let new = NewSkill {
         version: options.new_version(&checked, make_default, notes.as_deref()),
         title: title.as_deref(),

@@ -14,6 +14,7 @@ on_both_databases! {
     a_batch_read_anew_has_each_request_once,
     a_tenant_has_so_many_open_batches,
     a_tenant_stores_so_many_bytes_of_batches,
+    batches_that_were_created_at_the_same_moment_share_those_bytes,
     a_batch_with_the_same_key_is_created_once,
     a_batch_that_was_not_received_is_created_anew_with_the_same_key,
 }
@@ -137,6 +138,33 @@ async fn a_tenant_stores_so_many_bytes_of_batches(bed: TestBed) {
     let new = new_batch(BatchKind::Messages);
     let refused = store.create_batch(&bed.tenant, &new, &limits).await;
     assert_eq!(refused.unwrap_err().code(), "storage-quota-exceeded");
+}
+
+async fn batches_that_were_created_at_the_same_moment_share_those_bytes(bed: TestBed) {
+    let store = bed.open().await;
+    let limits = BatchLimits {
+        stored_bytes: 10,
+        ..LIMITS
+    };
+    let new = new_batch(BatchKind::Messages);
+    let mut batches = Vec::new();
+    for _ in 0..2 {
+        // Neither has requests yet.
+        let created = store.create_batch(&bed.tenant, &new, &limits).await;
+        batches.push(created.unwrap().id);
+    }
+    let check = async |tenant: &TenantId, batch: &str| {
+        store.check_batch_bytes(tenant, batch, &limits).await
+    };
+    let items = vec![item(0), item(1)];
+    let added = store.add_batch_items(&bed.tenant, &batches[0], 0, items);
+    assert_eq!(added.await.unwrap(), AddItemsOutcome::Added);
+    // Its own bytes do not count: it may be larger than what is left.
+    check(&bed.tenant, &batches[0]).await.unwrap();
+    let refused = check(&bed.tenant, &batches[1]).await.unwrap_err();
+    assert_eq!(refused.code(), "storage-quota-exceeded");
+    let other = other_tenant(&store).await;
+    check(&other, &batches[1]).await.unwrap();
 }
 
 async fn create_once(

@@ -12,6 +12,7 @@ use super::store::refused;
 use crate::app::App;
 use crate::bodies::BodyReservation;
 use crate::error::HttpError;
+use crate::form::transfers::TransferPermit;
 use crate::settings::ImportHosts;
 
 /// Skills of one import.
@@ -41,6 +42,7 @@ pub(super) async fn fetch(
     app: &App,
     url: &str,
     reservation: &mut BodyReservation<'_>,
+    permit: &Arc<TransferPermit>,
 ) -> Result<Fetched, HttpError> {
     if url.len() > MAX_URL_BYTES {
         let message = format!("url: it has more than {MAX_URL_BYTES} bytes");
@@ -65,13 +67,21 @@ pub(super) async fn fetch(
     };
     let fetcher = Fetcher::new(options);
     let fetcher = fetcher.map_err(|error| HttpError::internal("import", &error))?;
-    let opened = tokio::time::timeout(TOTAL_TIMEOUT, fetcher.open(url)).await;
-    let opened = opened.unwrap_or_else(|_| {
-        Err(SourceError::Url {
-            url: display_url(url),
-            error: FetchError::Timeout(TOTAL_TIMEOUT),
+    let (source, permit) = (url.to_owned(), Arc::clone(permit));
+    // A task of its own, which is not dropped when the client leaves: what it has begun to unpack
+    // goes on, and it keeps the permit meanwhile.
+    let fetching = tokio::spawn(async move {
+        let _permit = permit;
+        let opened = tokio::time::timeout(TOTAL_TIMEOUT, fetcher.open(&source)).await;
+        opened.unwrap_or_else(|_| {
+            Err(SourceError::Url {
+                url: display_url(&source),
+                error: FetchError::Timeout(TOTAL_TIMEOUT),
+            })
         })
     });
+    let opened = fetching.await;
+    let opened = opened.map_err(|error| HttpError::internal("import", &error))?;
     let (origins, discovery) = opened.map_err(|error| fetch_error(&error))?;
     let skills = origins.into_iter().filter_map(|origin| match origin {
         Origin::Url(fetched) => Some(fetched),

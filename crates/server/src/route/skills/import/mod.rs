@@ -9,6 +9,8 @@
 mod fetch;
 mod store;
 
+use std::sync::Arc;
+
 use axum::extract::{FromRequest, Request, State};
 use axum::http::StatusCode;
 use serde::Deserialize;
@@ -47,12 +49,13 @@ pub(crate) async fn import(
             prowess.toml is \"off\"; push the skill instead";
         return Err(HttpError::new(StatusCode::FORBIDDEN, "import-off", message));
     }
-    let _permit = app
+    let permit = app
         .transfers()
         .acquire_skill_upload(&principal.tenant)
         .await?;
+    let permit = Arc::new(permit);
     let mut reservation = app.body_budget().reserve(&principal.tenant);
-    let fetched = fetch::fetch(&app, &body.url, &mut reservation).await?;
+    let fetched = fetch::fetch(&app, &body.url, &mut reservation, &permit).await?;
     let skill_id = body.skill_id.as_deref().map(ids::canonical_skill_id);
     if let Some(id) = skill_id {
         // So that a wrong id is reported as such, and not for each skill.
@@ -62,6 +65,7 @@ pub(crate) async fn import(
         store: &store,
         tenant: &principal.tenant,
         limits: &app.settings().skill_limits,
+        permit: &permit,
         skill_id,
         notes: body.notes.as_deref(),
         make_default: body.default.unwrap_or_default(),

@@ -1,5 +1,7 @@
 //! One fetched skill to a version, or the reason against it.
 
+use std::sync::Arc;
+
 use prowess_skill::BundleLimits;
 use prowess_source::url::FetchedSkill;
 use prowess_store::{
@@ -10,6 +12,7 @@ use prowess_wire::excerpt;
 use serde_json::{Value, json};
 
 use crate::error::HttpError;
+use crate::form::transfers::TransferPermit;
 use crate::intake::{self, UploadedSkill};
 
 /// Where imported skills are stored.
@@ -17,6 +20,8 @@ pub(super) struct ImportTarget<'a> {
     pub(super) store: &'a Store,
     pub(super) tenant: &'a TenantId,
     pub(super) limits: &'a BundleLimits,
+    /// Of the import: the checks of a skill keep it until they end.
+    pub(super) permit: &'a Arc<TransferPermit>,
     /// The skill to create a version of; else the one of the same name.
     pub(super) skill_id: Option<&'a str>,
     pub(super) notes: Option<&'a str>,
@@ -34,8 +39,8 @@ impl ImportTarget<'_> {
     /// prevent others from being stored; an error is one of the store.
     pub(super) async fn import(&self, fetched: &FetchedSkill) -> Result<Value, HttpError> {
         let name = fetched.place_name.as_deref();
-        let limits = self.limits;
-        let checked = intake::check_bundle(fetched.bundle().clone(), name, limits).await;
+        let bundle = fetched.bundle().clone();
+        let checked = intake::check_bundle(bundle, name, self.limits, self.permit).await;
         let checked = match checked {
             Ok(checked) => checked,
             Err(error) if error.status.is_client_error() => {

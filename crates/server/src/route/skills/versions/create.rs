@@ -1,5 +1,7 @@
 //! `POST /v1/skills/{skill}/versions`
 
+use std::sync::Arc;
+
 use axum::extract::{Request, State};
 use axum::response::Response;
 use prowess_store::SkillRecord;
@@ -31,10 +33,11 @@ pub(crate) async fn create(
     let headers = request.headers().clone();
     let options = UploadOptions::from_headers(&headers)?;
     let path = request.uri().path().to_owned();
-    let _permit = app
+    let permit = app
         .transfers()
         .acquire_skill_upload(&principal.tenant)
         .await?;
+    let permit = Arc::new(permit);
     let mut reservation = app.body_budget().reserve(&principal.tenant);
     let form = SkillForm::read(request, &app, &mut reservation).await?;
     if requested.or_form_location(&form, &app)? == SkillsLocation::Anthropic {
@@ -46,7 +49,8 @@ pub(crate) async fn create(
     check_title(form.title.as_deref(), &skill)?;
     let (make_default, notes) = (form.make_default, form.notes.clone());
     let limits = &app.settings().skill_limits;
-    let checked = skill_compose::skill_from_form(form, Some(&skill.name), limits).await?;
+    let name = Some(skill.name.as_str());
+    let checked = skill_compose::skill_from_form(form, name, limits, &permit).await?;
     let new = options.new_version(&checked, make_default, notes.as_deref());
     let uploaded = store.create_version(&principal.tenant, id, &new).await?;
     let object = render_version(&app, dialect, &principal.tenant, &uploaded.version).await?;
