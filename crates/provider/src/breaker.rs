@@ -189,6 +189,15 @@ impl CircuitBreaker {
         Ok(self.permit(probe))
     }
 
+    /// Whether it was opened for a failure of a key or its account.
+    fn is_open_for_the_account(&self) -> bool {
+        if !self.has_failures.load(Ordering::Acquire) {
+            return false;
+        }
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.open_until.is_some() && state.cause.is_some_and(is_of_the_account)
+    }
+
     /// Records a failure by its class.
     fn record_class(&self, policy: &config::CooldownPolicy, error: &CallError) {
         let class = classify(error);
@@ -234,7 +243,7 @@ impl CircuitBreaker {
 impl BreakerPermit<'_> {
     /// For a call that may be made with the client's own key. What is wrong with that key or its
     /// account says nothing about calls with another: no client can have a deployment passed
-    /// over for all others.
+    /// over for all others. Nor does it show that the operator's key works again.
     pub(crate) fn with_client_key(mut self, is_client_key: bool) -> Self {
         self.is_client_key = is_client_key;
         self
@@ -251,19 +260,23 @@ impl BreakerPermit<'_> {
             Ok(_) => health.record_latency(self.started.elapsed()),
             Err(error) => health.record_error(error),
         }
-        if let (true, Err(error)) = (self.is_client_key, outcome)
-            && matches!(
-                classify(error),
-                FailureClass::RateLimited | FailureClass::Auth
-            )
-        {
-            return;
+        if self.is_client_key {
+            let is_of_the_clients =
+                matches!(outcome, Err(error) if is_of_the_account(classify(error)));
+            if is_of_the_clients || (!failed && self.breaker.is_open_for_the_account()) {
+                return;
+            }
         }
         if let (Some(policy), Err(error)) = (&self.breaker.cooldown, outcome) {
             return self.breaker.record_class(policy, error);
         }
         self.breaker.record(failed);
     }
+}
+
+/// Whether a failure is of the key or its account, and not of the server.
+fn is_of_the_account(class: FailureClass) -> bool {
+    matches!(class, FailureClass::RateLimited | FailureClass::Auth)
 }
 
 impl Drop for BreakerPermit<'_> {

@@ -451,3 +451,37 @@ async fn errors_of_other_paths_open_no_circuit_breaker_of_the_models() {
     let route = providers.route("oai/m1").unwrap();
     whole(call(&route, &hello(false)).await.unwrap());
 }
+
+#[tokio::test]
+async fn a_path_that_is_refused_does_not_show_that_the_models_work() {
+    let upstream = MockUpstream::start().await;
+    upstream.respond_with(|request| match request.path.ends_with("/missing") {
+        true => MockResponse::json(404, r#"{"error":{"message":"no such path"}}"#),
+        false => MockResponse::json(500, "{}"),
+    });
+    let mut config = openai(upstream.url());
+    // A call is tried three times.
+    config.policies.breaker = BreakerPolicy {
+        failures: 4,
+        pause: Duration::from_secs(3600),
+    };
+    let providers = providers([config]);
+    let route = providers.route("oai/m1").unwrap();
+    let error = call(&route, &hello(false)).await.unwrap_err();
+    assert_eq!(error.code(), "upstream-error");
+    let request = ProviderPathRequest {
+        method: http::Method::GET,
+        path: "/missing".to_owned(),
+        query: None,
+        body: None,
+    };
+    let credentials = ClientCredentials::default();
+    let answer = providers.forward_path("oai", request, &credentials).await;
+    let answer = answer.unwrap();
+    assert_eq!(answer.status, 404);
+    drain(answer.body).await;
+    call(&route, &hello(false)).await.unwrap_err();
+    let error = call(&route, &hello(false)).await.unwrap_err();
+    assert_eq!(error.code(), "upstream-circuit-open");
+    assert_eq!(upstream.requests().await.len(), 5);
+}

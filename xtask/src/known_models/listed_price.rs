@@ -7,8 +7,8 @@ use super::table_row::field;
 
 /// Tokens per price.
 const MILLION: f64 = 1e6;
-/// Thousands of tokens of input above which some models have other prices.
-const LONG_INPUTS: [u64; 5] = [128, 200, 256, 272, 512];
+/// What encloses the thousands of tokens of input above which a model has other prices.
+const LONG_INPUT: (&str, &str) = ("input_cost_per_token_above_", "k_tokens");
 /// Tiers, their suffix in a price list, and by what they multiply prices if the table does not say
 /// it.
 const TIERS: [(&str, &str, f64); 3] = [
@@ -126,27 +126,31 @@ fn special_prices(
     Ok(special)
 }
 
-/// The prices of requests with a long input.
+/// The prices of requests with a long input: above the lowest limit, if there are several.
 fn long_price(entry: &PriceEntry<'_>, base_output: f64) -> anyhow::Result<Option<Value>> {
-    for thousands in LONG_INPUTS {
-        let cost = |field: &str| entry.cost(&format!("{field}_above_{thousands}k_tokens"));
-        let Some(input) = cost("input_cost_per_token")? else {
-            continue;
-        };
-        let output = cost("output_cost_per_token")?.unwrap_or(base_output);
-        let mut long = Map::new();
-        long.insert("above".to_owned(), json!(thousands * 1_000));
-        for (name, price) in [
-            ("input", Some(input)),
-            ("output", Some(output)),
-            ("cache_read", cost("cache_read_input_token_cost")?),
-            ("cache_write", cost("cache_creation_input_token_cost")?),
-        ] {
-            long.extend(price.map(|price| (name.to_owned(), json!(per_million(price)))));
-        }
-        return Ok(Some(long.into()));
+    let limits = entry.fields().filter_map(|field| {
+        let rest = field.strip_prefix(LONG_INPUT.0)?;
+        rest.strip_suffix(LONG_INPUT.1)?.parse::<u32>().ok()
+    });
+    let Some(thousands) = limits.min() else {
+        return Ok(None);
+    };
+    let cost = |field: &str| entry.cost(&format!("{field}_above_{thousands}k_tokens"));
+    let Some(input) = cost("input_cost_per_token")? else {
+        return Ok(None);
+    };
+    let output = cost("output_cost_per_token")?.unwrap_or(base_output);
+    let mut long = Map::new();
+    long.insert("above".to_owned(), json!(u64::from(thousands) * 1_000));
+    for (name, price) in [
+        ("input", Some(input)),
+        ("output", Some(output)),
+        ("cache_read", cost("cache_read_input_token_cost")?),
+        ("cache_write", cost("cache_creation_input_token_cost")?),
+    ] {
+        long.extend(price.map(|price| (name.to_owned(), json!(per_million(price)))));
     }
-    Ok(None)
+    Ok(Some(long.into()))
 }
 
 /// Costs per token are rounded in binary.

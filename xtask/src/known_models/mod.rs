@@ -3,24 +3,29 @@
 //! The price list is a JSON object of the widespread form: a model's name leads to its
 //! `litellm_provider`, `mode`, costs per token, limits and `supports_*`. Only facts of providers
 //! that Prowess knows are taken; a value that cannot be right stops the command, with its line.
+//! What the list no longer has keeps the row that it has now: without one, requests to such a model
+//! have no price, and budgets do not count them.
 //!
 //! | module | owns |
 //! |---|---|
 //! | `price_list` | reading and checking a list's entries |
 //! | `listed_price` | the prices of an entry |
+//! | `previous_table` | the rows of the present table |
 //! | `table_row` | the line that an entry becomes |
 
 mod listed_price;
+mod previous_table;
 mod price_list;
 mod table_row;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 
+use self::previous_table::previous_rows;
 use self::price_list::PriceList;
-use self::table_row::TableRow;
+use self::table_row::{TableRow, model_key};
 
 /// The table, below the workspace.
 const TABLE: &str = "crates/provider/src/known_models/table.json";
@@ -38,9 +43,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let text = std::fs::read_to_string(&args.file)
         .with_context(|| format!("cannot read {}", args.file.display()))?;
-    let table = convert(&text, &args.date)
-        .with_context(|| format!("{} is not a price list", args.file.display()))?;
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(TABLE);
+    let previous = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let table = convert(&text, &previous, &args.date)
+        .with_context(|| format!("{} is not a price list", args.file.display()))?;
     std::fs::write(&path, &table).with_context(|| format!("cannot write {}", path.display()))?;
     eprintln!(
         "{TABLE}: {} models as of {}",
@@ -50,8 +57,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The table of a price list.
-fn convert(text: &str, date: &str) -> anyhow::Result<String> {
+/// The table of a price list, and of what only the previous table has.
+fn convert(text: &str, previous: &str, date: &str) -> anyhow::Result<String> {
     let shape: Vec<_> = date.split('-').map(str::len).collect();
     let digits = date.bytes().filter(u8::is_ascii_digit).count();
     ensure!(
@@ -60,13 +67,24 @@ fn convert(text: &str, date: &str) -> anyhow::Result<String> {
     );
     let list = PriceList::parse(text)?;
     let mut rows = BTreeMap::new();
+    let mut listed = BTreeSet::new();
     for entry in list.entries() {
+        let Some((provider, model)) = model_key(&entry) else {
+            continue;
+        };
+        let key = (provider.to_owned(), model.to_owned());
         if let Some(row) = TableRow::from_entry(&entry, date)? {
-            rows.entry((row.provider, row.model.clone())).or_insert(row);
+            rows.entry(key.clone()).or_insert_with(|| row.to_json());
         }
+        listed.insert(key);
     }
     ensure!(!rows.is_empty(), "it has no model of a known provider");
-    let lines: Vec<String> = rows.values().map(TableRow::to_json).collect();
+    for (key, line) in previous_rows(previous)? {
+        if !listed.contains(&key) {
+            rows.insert(key, line);
+        }
+    }
+    let lines: Vec<String> = rows.into_values().collect();
     Ok(format!(
         "{{\"date\":\"{date}\",\"models\":[\n{}\n]}}\n",
         lines.join(",\n")
@@ -96,6 +114,13 @@ mod tests {
         "input_cost_per_query": 0.002, "input_cost_per_token": 0.0, "output_cost_per_token": 0.0 },
     "old": { "litellm_provider": "openai", "mode": "chat", "max_input_tokens": 1,
         "deprecation_date": "2025-01-01" },
+    "short": { "litellm_provider": "anthropic", "mode": "chat", "input_cost_per_token": 1e-07,
+        "output_cost_per_token": 5e-07, "input_cost_per_token_above_100k_tokens": 2e-07,
+        "input_cost_per_token_above_100k_tokens_batches": 1e-07,
+        "input_cost_per_token_above_500k_tokens": 4e-07,
+        "output_cost_per_token_above_100k_tokens": 1e-06 },
+    "azure/still-there": { "litellm_provider": "azure", "mode": "chat", "max_input_tokens": 1,
+        "deprecation_date": "2025-09-01" },
     "groq/fast": { "litellm_provider": "groq", "mode": "chat", "input_cost_per_token": 5e-08,
         "output_cost_per_token": 8e-08 },
     "xai/special": { "litellm_provider": "xai", "mode": "chat", "input_cost_per_token": 3e-06,
@@ -108,16 +133,28 @@ mod tests {
         "input_cost_per_token_priority": 5.4e-06 }
 }"#;
 
+    /// Its first two rows are of models that the list still has, and one of them is retired.
+    const PREVIOUS: &str = r#"{"date":"2026-01-01","models":[
+{"provider":"groq","model":"fast","task":"chat","price":{"input":9.0,"output":9.0},"takes":["text"],"gives":["text"],"supports":[]},
+{"provider":"openai","model":"old","task":"chat","context":1,"takes":["text"],"gives":["text"],"supports":[]},
+{"provider":"openrouter","model":"a/b","task":"chat","context":7,"takes":["text"],"gives":["text"],"supports":[]}
+]}
+"#;
+    const EMPTY: &str = r#"{"date":"2026-01-01","models":[]}"#;
+
     #[test]
-    fn a_price_list_becomes_a_sorted_table_of_one_line_per_model() {
+    fn a_price_list_becomes_a_sorted_table_and_what_it_no_longer_has_stays() {
         let expected = r#"{"date":"2026-08-06","models":[
+{"provider":"anthropic","model":"short","task":"chat","price":{"input":0.1,"output":0.5,"special":{"long":{"above":100000,"input":0.2,"output":1.0}}},"takes":["text"],"gives":["text"],"supports":[]},
+{"provider":"azure","model":"still-there","task":"chat","context":1,"takes":["text"],"gives":["text"],"supports":[]},
 {"provider":"cohere","model":"rerank-y","task":"rerank","context":4096,"takes":["text"],"gives":["text"],"supports":[]},
 {"provider":"groq","model":"fast","task":"chat","price":{"input":0.05,"output":0.08},"takes":["text"],"gives":["text"],"supports":[]},
 {"provider":"openai","model":"gpt-x","task":"chat","context":272000,"output":128000,"price":{"input":1.25,"output":10.0,"cache_read":0.125},"takes":["image","text"],"gives":["text"],"supports":["tools"]},
+{"provider":"openrouter","model":"a/b","task":"chat","context":7,"takes":["text"],"gives":["text"],"supports":[]},
 {"provider":"xai","model":"special","task":"chat","price":{"input":3.0,"output":15.0,"special":{"audio_input":40.0,"long":{"above":200000,"input":6.0,"output":22.5,"cache_read":0.6},"flex":0.666667,"priority":1.8}},"takes":["text"],"gives":["text"],"supports":[]}
 ]}
 "#;
-        assert_eq!(convert(LIST, "2026-08-06").unwrap(), expected);
+        assert_eq!(convert(LIST, PREVIOUS, "2026-08-06").unwrap(), expected);
     }
 
     #[test]
@@ -146,11 +183,12 @@ mod tests {
                 "line 13: gpt-x: supports_vision: 1 is not true or false",
             ),
         ] {
-            let error = convert(&LIST.replacen(right, wrong, 1), "2026-08-06").unwrap_err();
+            let error = convert(&LIST.replacen(right, wrong, 1), EMPTY, "2026-08-06").unwrap_err();
             assert_eq!(error.to_string(), message);
         }
-        assert!(convert("[1]", "2026-08-06").is_err());
-        assert!(convert("{}", "2026-08-06").is_err());
-        assert!(convert(LIST, "yesterday").is_err());
+        assert!(convert("[1]", EMPTY, "2026-08-06").is_err());
+        assert!(convert("{}", EMPTY, "2026-08-06").is_err());
+        assert!(convert(LIST, "", "2026-08-06").is_err());
+        assert!(convert(LIST, EMPTY, "yesterday").is_err());
     }
 }

@@ -50,6 +50,11 @@ impl PriceEntry<'_> {
         self.fields.get(field)?.as_str()
     }
 
+    /// The names of its fields.
+    pub(super) fn fields(&self) -> impl Iterator<Item = &str> {
+        self.fields.keys().map(String::as_str)
+    }
+
     /// A cost per token.
     pub(super) fn cost(&self, field: &str) -> anyhow::Result<Option<f64>> {
         let Some(value) = self.value(field) else {

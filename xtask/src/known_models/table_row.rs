@@ -69,8 +69,8 @@ const FEATURES: [(&str, &str); 7] = [
 
 /// A line of the table.
 pub(super) struct TableRow {
-    pub(super) provider: &'static str,
-    pub(super) model: String,
+    provider: &'static str,
+    model: String,
     task: &'static str,
     context: Option<u64>,
     output: Option<u64>,
@@ -81,21 +81,21 @@ pub(super) struct TableRow {
 }
 
 impl TableRow {
-    /// The line of an entry; none if it is of no known provider, for something else, retired,
-    /// or says nothing.
+    /// The line of an entry; none if it is of no known provider, for something else, retired for
+    /// a year, or says nothing.
     pub(super) fn from_entry(
         entry: &PriceEntry<'_>,
         date: &str,
     ) -> anyhow::Result<Option<TableRow>> {
-        let listed = entry.text("litellm_provider").unwrap_or_default();
-        let (Some(provider), Some(task)) = (
-            provider_of(listed),
+        let (Some((provider, model)), Some(task)) = (
+            model_key(entry),
             translate(&TASKS, entry.text("mode").unwrap_or_default()),
         ) else {
             return Ok(None);
         };
-        let is_retired = entry.text("deprecation_date").is_some_and(|day| day < date);
-        let model = model_name(listed, provider, entry.name);
+        let is_retired = entry
+            .text("deprecation_date")
+            .is_some_and(|day| is_a_year_before(day, date));
         if is_retired || (WITHOUT_PATHS.contains(&provider) && model.contains('/')) {
             return Ok(None);
         }
@@ -136,6 +136,13 @@ impl TableRow {
     }
 }
 
+/// Our provider of an entry, and what it calls the model; none if the provider is not known.
+pub(super) fn model_key<'e>(entry: &'e PriceEntry<'_>) -> Option<(&'static str, &'e str)> {
+    let listed = entry.text("litellm_provider")?;
+    let provider = provider_of(listed)?;
+    Some((provider, model_name(listed, provider, entry.name)))
+}
+
 pub(super) fn field((name, value): &(&str, Value)) -> String {
     format!("\"{name}\":{value}")
 }
@@ -143,6 +150,22 @@ pub(super) fn field((name, value): &(&str, Value)) -> String {
 fn translate(words: &[(&str, &'static str)], word: &str) -> Option<&'static str> {
     let found = words.iter().find(|(known, _)| *known == word);
     found.map(|(_, ours)| *ours)
+}
+
+/// Whether a day, as `YYYY-MM-DD`, is more than a year before another. A model is often served for
+/// months after the date of its retirement, in some regions or to some customers. A request to a
+/// model without a row has no price, and is charged to no budget.
+fn is_a_year_before(day: &str, date: &str) -> bool {
+    let (Some((year, rest)), Some((now, rest_of_now))) =
+        (day.split_once('-'), date.split_once('-'))
+    else {
+        return false;
+    };
+    let year = year
+        .parse::<u32>()
+        .map_or(u32::MAX, |year| year.saturating_add(1));
+    let now = now.parse::<u32>().unwrap_or_default();
+    (year, rest) < (now, rest_of_now)
 }
 
 fn provider_of(listed: &str) -> Option<&'static str> {

@@ -137,3 +137,30 @@ async fn a_deployment_cools_down_by_the_class_of_its_failure() {
     let cooling = Some(("server_error", Duration::from_secs(10)));
     assert_eq!(next.cooling(), cooling);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_clients_key_that_works_ends_no_pause_of_the_operators_key() {
+    let cooldown = config::CooldownPolicy::default();
+    for (status, ends) in [(401, false), (429, false), (504, true)] {
+        let breaker = CircuitBreaker::with_cooldown("acme", &cooldown);
+        // All of them begin before the first failure.
+        let permit = || breaker.acquire().unwrap();
+        let (own, client, other) = (permit(), permit(), permit());
+        own.record_outcome(&refused(status, None));
+        client.with_client_key(true).record_outcome(&Ok(()));
+        let is_passing = breaker.standing() == BreakerStanding::Passing;
+        assert_eq!(is_passing, ends, "{status}");
+        other
+            .with_client_key(true)
+            .record_outcome(&refused(400, None));
+        let is_passing = breaker.standing() == BreakerStanding::Passing;
+        assert_eq!(is_passing, ends, "{status}");
+
+        // After the pause, a probe with a client's key leaves the next one to the operator's.
+        tokio::time::advance(Duration::from_secs(60)).await;
+        permit().with_client_key(true).record_outcome(&Ok(()));
+        permit().record_outcome(&refused(status, None));
+        let is_passing = breaker.standing() == BreakerStanding::Passing;
+        assert!(!is_passing, "{status}");
+    }
+}

@@ -159,9 +159,10 @@ impl Price {
         rates
     }
 
-    /// Whether everything is free.
+    /// Whether everything is free. A price of searches that is set counts: nobody sets one for
+    /// what costs nothing.
     pub fn is_free(&self) -> bool {
-        self.input == 0.0 && self.output == 0.0
+        self.input == 0.0 && self.output == 0.0 && self.web_search.unwrap_or_default() == 0.0
     }
 
     fn rates_by_length(&self, usage: &TokenUsage) -> TokenRates {

@@ -64,7 +64,9 @@ impl Provider {
             Err(error) => Err(error),
         };
         match outcome {
-            // An error of some path says nothing about the models, whose circuit breaker this is.
+            // An error of some path says nothing about the models, whose circuit breaker this is:
+            // neither that they fail, nor, as any path can be refused, that they work again.
+            Ok(response) if response.status.is_client_error() => Ok(response),
             Ok(response) if response.status.is_server_error() => Ok(response),
             Ok(response) => {
                 breaker_permit.record_outcome(&Ok::<(), CallError>(()));

@@ -109,7 +109,11 @@ fn is_account_name(name: &HeaderName) -> bool {
 fn is_account_selector(name: &HeaderName) -> bool {
     matches!(
         name.as_str(),
-        "openai-organization" | "openai-project" | "anthropic-workspace-id" | "x-goog-user-project"
+        "openai-organization"
+            | "openai-project"
+            | "anthropic-workspace-id"
+            | "anthropic-user-profile-id"
+            | "x-goog-user-project"
     )
 }
 
@@ -291,6 +295,7 @@ mod tests {
                 ("x-title", "my app"),
                 ("user-agent", "Anthropic/Python 2.8.0"),
                 ("openai-project", "theirs"),
+                ("anthropic-user-profile-id", "theirs"),
             ]),
             false,
         );

@@ -36,8 +36,8 @@ pub(super) static KIND: KindDescriptor = KindDescriptor {
         names: &[ADDRESS_VARIABLE],
         default: None,
     },
-    authentication: "`Authorization: Bearer`; for Claude `x-api-key`, and `Authorization: Bearer` \
-                     for tokens of Entra ID",
+    authentication: "`Authorization: Bearer`; for Claude `api-key` and `x-api-key`, and \
+                     `Authorization: Bearer` for tokens of Entra ID",
     telemetry_name: "azure.ai.inference",
     litellm: LitellmNames {
         settings: &[

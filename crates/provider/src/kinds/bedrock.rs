@@ -41,7 +41,13 @@ pub(super) static KIND: KindDescriptor = KindDescriptor {
             "us.anthropic.claude-",
             "eu.anthropic.claude-",
             "apac.anthropic.claude-",
+            "au.anthropic.claude-",
+            "jp.anthropic.claude-",
+            "global.anthropic.claude-",
             "amazon.nova-",
+            "us.amazon.nova-",
+            "eu.amazon.nova-",
+            "apac.amazon.nova-",
             "amazon.titan-",
         ],
         settings: &[
@@ -177,6 +183,8 @@ fn read_litellm_model(prefix: &str, model: &str) -> LitellmModel {
         match head {
             "converse" | "invoke" => settings.push(("api", head.to_owned())),
             region if is_region(region) => settings.push(("region", region.to_owned())),
+            // How LiteLLM writes requests to an imported model.
+            _ if tail.starts_with("arn:") => {}
             _ => break,
         }
         rest = tail;

@@ -184,11 +184,10 @@ impl Vertex {
 
     fn google_request(&self, mut job: UpstreamJob<'_>) -> HttpRequest {
         take_betas(&mut job.headers, AnthropicHost::Vertex);
-        let model = job.model.strip_prefix(GOOGLE_PREFIX).unwrap_or(job.model);
         let operation = match job.task {
-            ModelTask::Generate | ModelTask::Compact => gemini::operation(model, job.stream),
-            ModelTask::CountTokens => format!("{model}:countTokens"),
-            ModelTask::Embed => format!("{model}:predict"),
+            ModelTask::Generate | ModelTask::Compact => gemini::operation(job.model, job.stream),
+            ModelTask::CountTokens => format!("{}:countTokens", job.model),
+            ModelTask::Embed => format!("{}:predict", job.model),
         };
         let mut url = self.model_url("google", &operation);
         if gemini::has_events(&job) {
@@ -262,24 +261,50 @@ const PUBLISHERS: [(&str, &str); 5] = [
     ("mixtral", "mistralai"),
 ];
 const MISTRAL: ModelApi = ModelApi::Publisher("mistralai");
-/// Google's own models are also listed with their vendor.
+/// Vendors whose models are also listed as `VENDOR/MODEL`, although their paths name the model
+/// alone.
+const NAMED_VENDORS: [&str; 4] = ["ai21/", "anthropic/", GOOGLE_PREFIX, "mistralai/"];
 const GOOGLE_PREFIX: &str = "google/";
+
+/// A model as its path names it.
+fn path_name(model: &str) -> &str {
+    let mut vendors = NAMED_VENDORS.iter();
+    let name = vendors.find_map(|vendor| model.strip_prefix(vendor));
+    name.unwrap_or(model)
+}
 
 /// The API of a model. The vendor follows from the name: it precedes the model, or all names of
 /// its models begin alike.
 fn model_api(model: &str) -> ModelApi {
-    if model.starts_with("claude") {
+    let name = path_name(model);
+    if name.starts_with("claude") {
         return ModelApi::Anthropic;
     }
     if model.starts_with(GOOGLE_PREFIX) {
         return ModelApi::Google;
     }
     let mut publishers = PUBLISHERS.iter();
-    match publishers.find(|(start, _)| model.starts_with(start)) {
+    match publishers.find(|(start, _)| name.starts_with(start)) {
         Some((_, publisher)) => ModelApi::Publisher(publisher),
         None if is_of_vendor(model) => ModelApi::Shared,
         None => ModelApi::Google,
     }
+}
+
+/// Names the model without its vendor, also in the body: Google's bodies do not name it.
+fn use_path_name(job: &mut UpstreamJob<'_>, api: ModelApi) {
+    let name = path_name(job.model);
+    if name == job.model {
+        return;
+    }
+    let named = match RawObject::parse(&job.body) {
+        Ok(raw) if api != ModelApi::Google => Some(raw.with_str("model", name)),
+        _ => None,
+    };
+    if let Some(body) = named {
+        job.body = body.into();
+    }
+    job.model = name;
 }
 
 /// Whether a name is `VENDOR/MODEL`, and not the path of a resource.
@@ -352,7 +377,11 @@ impl Upstream for Vertex {
 
     fn request(&self, mut job: UpstreamJob<'_>, key: Option<&SecretText>) -> BuiltRequest {
         self.authorize(&mut job.headers, key)?;
-        Ok(match model_api(job.model) {
+        let api = model_api(job.model);
+        if api != ModelApi::Shared {
+            use_path_name(&mut job, api);
+        }
+        Ok(match api {
             ModelApi::Anthropic => self.anthropic_request(job),
             ModelApi::Google => self.google_request(job),
             ModelApi::Publisher(publisher) => self.publisher_request(job, publisher),
@@ -374,6 +403,9 @@ mod tests {
             ("models/gemini-3-pro", ModelApi::Google),
             ("text-embedding-005", ModelApi::Google),
             ("mistral-small-2503@001", MISTRAL),
+            ("mistralai/codestral-2@001", MISTRAL),
+            ("anthropic/claude-opus-4-5", ModelApi::Anthropic),
+            ("ai21/jamba-1.5-large", ModelApi::Publisher("ai21")),
             ("codestral-2", MISTRAL),
             ("jamba-1.5-large@001", ModelApi::Publisher("ai21")),
             ("meta/llama-3.3-70b-instruct-maas", ModelApi::Shared),

@@ -31,14 +31,25 @@ fn the_table_is_read_whole_and_sorted() {
                 special.long.map(|long| long.output),
                 special.long.and_then(|long| long.cache_read),
                 special.long.and_then(|long| long.cache_write),
-                special.flex,
-                special.priority,
+                special.searching_requests,
             ];
             let optional = optional.into_iter().flatten();
             optional.chain([price.input, price.output])
         });
         assert!(
             amounts.all(|amount| (0.0..=10_000.0).contains(&amount)),
+            "{known:?}"
+        );
+        let special = known
+            .price
+            .iter()
+            .filter_map(|price| price.special.as_ref());
+        let mut factors = special.flat_map(|special| {
+            let all = [special.batch, special.flex, special.priority, special.fast];
+            all.into_iter().flatten()
+        });
+        assert!(
+            factors.all(|factor| (0.1..=10.0).contains(&factor)),
             "{known:?}"
         );
         assert!(
@@ -74,7 +85,7 @@ fn every_spelling_of_a_name_has_a_price() {
 }
 
 #[test]
-fn long_inputs_and_sound_have_a_price_where_their_vendors_have_one() {
+fn long_inputs_sound_and_tiers_have_a_price_where_their_vendors_have_one() {
     let special = |provider, model| {
         let price = price(provider, model);
         price
@@ -86,6 +97,11 @@ fn long_inputs_and_sound_have_a_price_where_their_vendors_have_one() {
     assert_eq!(above("gemini", "gemini-2.5-pro"), Some(200_000));
     assert_eq!(above("openai", "gpt-5.4"), Some(272_000));
     assert_eq!(above("openai", "gpt-5"), None);
+    let priority = |provider, model| special(provider, model).priority;
+    assert_eq!(priority("openai", "gpt-5"), Some(2.0));
+    assert_eq!(priority("azure", "gpt-5"), Some(2.0));
+    assert_eq!(priority("gemini", "gemini-2.5-pro"), Some(1.8));
+    assert_eq!(priority("anthropic", "claude-sonnet-4-5"), None);
     let sound = special("openai", "gpt-audio-mini");
     assert_eq!(sound.audio_output, Some(20.0));
     let claude = price("bedrock", "us.anthropic.claude-sonnet-4-6").unwrap();

@@ -7,6 +7,8 @@ use crate::config::{Price, SpecialPrices};
 /// Of a thousand searches of the web.
 const CLAUDE_SEARCHES: f64 = 10.0;
 const OPENAI_SEARCHES: f64 = 10.0;
+/// Azure searches with a service of its own.
+const AZURE_SEARCHES: f64 = 14.0;
 const GEMINI_SEARCHES: f64 = 14.0;
 const XAI_SEARCHES: f64 = 5.0;
 /// Of a thousand requests that search: before Gemini 3, searches were not charged one by one.
@@ -35,7 +37,8 @@ pub(crate) fn complete(price: Price, provider: &str, model: &str) -> Price {
         };
     }
     match provider {
-        "openai" | "azure" | "azure_ai" => with_searches(price, OPENAI_SEARCHES),
+        "openai" => with_searches(price, OPENAI_SEARCHES),
+        "azure" | "azure_ai" => with_searches(price, AZURE_SEARCHES),
         "gemini" | "vertex" | "vertex_ai" => match OLD_GEMINI.iter().any(has) {
             true if price.web_search.is_none() => with_special(price, |special| {
                 special
@@ -101,6 +104,7 @@ mod tests {
                 [Some(10.0), None, Some(6.0), None],
             ),
             ("openai", "gpt-5", [Some(10.0), None, None, None]),
+            ("azure", "gpt-5", [Some(14.0), None, None, None]),
             ("gemini", "gemini-2.5-pro", [None, Some(35.0), None, None]),
             (
                 "vertex",

@@ -41,6 +41,18 @@ async fn models_of_other_vendors_are_called_where_they_are() {
             "publishers/mistralai/models/mistral-small-2503@001:streamRawPredict",
             "mistral-small-2503",
         ),
+        (
+            "mistralai/codestral-2@001",
+            "publishers/mistralai/models/codestral-2@001:rawPredict",
+            "publishers/mistralai/models/codestral-2@001:streamRawPredict",
+            "codestral-2",
+        ),
+        (
+            "ai21/jamba-1.5-large",
+            "publishers/ai21/models/jamba-1.5-large:rawPredict",
+            "publishers/ai21/models/jamba-1.5-large:streamRawPredict",
+            "jamba-1.5-large",
+        ),
     ] {
         upstream
             .respond(MockResponse::json(200, CHAT_RESPONSE))
@@ -75,4 +87,22 @@ async fn a_chat_client_is_passed_through_to_them_and_tokens_are_estimated() {
     let count = route.count(&hello(false), &credentials).await.unwrap();
     assert!(count.estimated);
     assert!(upstream.requests().await.is_empty());
+}
+
+#[tokio::test]
+async fn claude_is_found_by_the_name_with_its_vendor() {
+    let upstream = MockUpstream::start().await;
+    let route = route(&upstream, "anthropic/claude-opus-4-5");
+    upstream.respond(MockResponse::json(200, MESSAGES_RESPONSE));
+    whole(call(&route, &hello(false)).await.unwrap());
+    let sent = upstream.next_request().await;
+    let model = "publishers/anthropic/models/claude-opus-4-5:rawPredict";
+    assert_eq!(sent.path, format!("{PLACE}/{model}"));
+    upstream.respond(MockResponse::json(200, r#"{"input_tokens":7}"#));
+    let credentials = ClientCredentials::default();
+    let count = route.count(&hello(false), &credentials).await.unwrap();
+    assert!(!count.estimated);
+    let sent = upstream.next_request().await;
+    let body: serde_json::Value = serde_json::from_str(sent.text()).unwrap();
+    assert_eq!(body["model"], "claude-opus-4-5", "{body}");
 }

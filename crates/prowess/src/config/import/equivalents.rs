@@ -28,6 +28,10 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "set them where `prowess serve` is started",
     ),
     (
+        "include",
+        "import each of these files, and join the results",
+    ),
+    (
         "max_budget",
         "limits belong to keys: prowess keys create --budget",
     ),
@@ -74,7 +78,6 @@ const WITHOUT_EQUIVALENT: &[(&str, &str)] = &[
         "background_health_checks",
         "calls of models to see whether they work",
     ),
-    ("credential_list", "credentials by name"),
     ("custom_auth", "Python code that authenticates"),
     ("default_team_settings", "teams"),
     ("disable_spend_logs", "usage is always recorded"),
@@ -89,7 +92,6 @@ const WITHOUT_EQUIVALENT: &[(&str, &str)] = &[
     ),
     ("id", "ids of deployments"),
     ("json_logs", "the log's format is a flag of `prowess serve`"),
-    ("litellm_credential_name", "credentials by name"),
     (
         "order",
         "order among deployments; use weight 0 for the last",
@@ -111,22 +113,28 @@ const WITHOUT_EQUIVALENT: &[(&str, &str)] = &[
         "use_client_credentials_pass_through_routes",
         "keys of clients on such endpoints",
     ),
+    (
+        "vertex_credentials",
+        "credentials as text; write them to a file, and set its path",
+    ),
 ];
 
 /// What is said of a setting that is not imported, by its path.
 pub(super) fn explain(path: &str) -> String {
-    let name = path.rsplit('.').next().unwrap_or(path);
-    let find = |table: &[(&str, &'static str)]| {
+    let find = |table: &[(&str, &'static str)], name: &str| {
         let mut rows = table.iter();
         rows.find_map(|(known, what)| (*known == name).then_some(*what))
     };
-    if let Some(instead) = find(ELSEWHERE) {
-        return instead.to_owned();
+    // A part of a setting is explained by the whole.
+    for name in path.rsplit('.') {
+        if let Some(instead) = find(ELSEWHERE, name) {
+            return instead.to_owned();
+        }
+        if let Some(what) = find(WITHOUT_EQUIVALENT, name) {
+            return format!("{NONE}: {what}");
+        }
     }
-    match find(WITHOUT_EQUIVALENT) {
-        Some(what) => format!("{NONE}: {what}"),
-        None => NONE.to_owned(),
-    }
+    NONE.to_owned()
 }
 
 #[cfg(test)]
@@ -165,6 +173,16 @@ mod tests {
             render(),
             "run this test with PROWESS_WRITE_DOCS=1"
         );
+    }
+
+    #[test]
+    fn a_part_of_a_setting_is_explained_by_the_whole() {
+        let why = explain("litellm_settings.cache_params.type");
+        assert_eq!(
+            why,
+            "responses are not cached; prompt caches of providers work"
+        );
+        assert_eq!(explain("litellm_settings.something.new"), NONE);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `yaml` | parses the text into a tree |
 //! | `settings_tree` | takes settings out of the tree, and reports the rest |
+//! | `credentials` | credentials that models share by a name |
 //! | `provider` | maps LiteLLM's providers to Prowess's |
 //! | `vendors` | the addresses of vendors that have no kind of their own |
 //! | `model` | one entry of `model_list` |
@@ -15,6 +16,7 @@
 //! | `equivalents` | what is said of settings that are not imported |
 //! | `render` | writes the `prowess.toml` |
 
+mod credentials;
 mod equivalents;
 mod model;
 mod provider;
@@ -26,6 +28,7 @@ mod yaml;
 
 use std::collections::BTreeMap;
 
+use credentials::NamedCredentials;
 use model::ImportedModel;
 use provider::ImportedProvider;
 use settings_tree::SettingsTree;
@@ -66,8 +69,10 @@ struct ImportedGateway {
 pub fn import_litellm(text: &str) -> Result<ImportedConfig, ImportYamlError> {
     let mut root = SettingsTree::new(yaml::read(text)?);
     let mut gateway = ImportedGateway::default();
+    let credentials = NamedCredentials::take(&mut root);
     for (at, entry) in root.take_list("model_list") {
-        model::read(entry, &format!("model_list[{at}]"), &mut root, &mut gateway);
+        let path = format!("model_list[{at}]");
+        model::read(entry, &path, &credentials, &mut root, &mut gateway);
     }
     settings::read(&mut root, &mut gateway);
     root.ignore_rest();
@@ -87,3 +92,6 @@ fn variable_text(text: &str) -> Option<String> {
 fn secret_text(text: &str) -> String {
     variable_text(text).unwrap_or_else(|| text.to_owned())
 }
+
+#[cfg(test)]
+mod tests;

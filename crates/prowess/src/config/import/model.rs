@@ -1,9 +1,11 @@
 //! One entry of `model_list`: a deployment of the model of its name.
 
+use prowess_provider::config::Price;
 use prowess_provider::known_models;
 use serde_json::Value;
 
 use super::ImportedGateway;
+use super::credentials::NamedCredentials;
 use super::provider::{self, ImportedProvider, ResolvedProvider, round_up};
 use super::settings_tree::{SettingFields, SettingsTree};
 
@@ -24,15 +26,23 @@ pub(super) struct ImportedModel {
 pub(super) struct ImportedDeployment {
     pub(super) provider: String,
     pub(super) model: String,
-    /// Limits and weight, by Prowess's keys.
+    /// Its part of the requests; LiteLLM's may be a fraction.
+    pub(super) weight: Option<f64>,
+    /// Limits, by Prowess's keys.
     pub(super) numbers: Vec<(&'static str, u64)>,
-    /// Prices of a million tokens, by Prowess's keys.
+    /// Prices of a million tokens, and of a thousand searches, by Prowess's keys.
     pub(super) prices: Vec<(&'static str, f64)>,
 }
 
 impl ImportedModel {
     pub(super) fn is_named(&self, name: &str) -> bool {
         self.name == name || self.aliases.iter().any(|alias| alias == name)
+    }
+
+    /// Whether requests for this model are for it: its name may be a pattern.
+    pub(super) fn serves(&self, name: &str) -> bool {
+        let prefix = self.name.strip_suffix('*');
+        self.is_named(name) || prefix.is_some_and(|prefix| name.starts_with(prefix))
     }
 }
 
@@ -48,21 +58,21 @@ const PRICES: [(&str, &str); 5] = [
     ),
 ];
 
-/// Limits and weight of a deployment.
-const NUMBERS: [(&str, &str); 4] = [
-    ("weight", "weight"),
+/// Limits of a deployment.
+const NUMBERS: [(&str, &str); 3] = [
     ("concurrent", "max_parallel_requests"),
     ("requests_per_minute", "rpm"),
     ("tokens_per_minute", "tpm"),
 ];
 
 /// Modes that Prowess supports.
-const SUPPORTED_MODES: [&str; 9] = [
+const SUPPORTED_MODES: [&str; 10] = [
     "chat",
     "completion",
     "responses",
     "embedding",
     "image_generation",
+    "image_edit",
     "audio_transcription",
     "audio_speech",
     "moderation",
@@ -73,6 +83,7 @@ const SUPPORTED_MODES: [&str; 9] = [
 pub(super) fn read(
     entry: Value,
     path: &str,
+    credentials: &NamedCredentials,
     root: &mut SettingsTree,
     gateway: &mut ImportedGateway,
 ) {
@@ -97,6 +108,9 @@ pub(super) fn read(
     };
     let (mut params, mut info) = (take("litellm_params"), take("model_info"));
     let mut own = SettingFields { map: entry };
+    if let Some(why) = credentials.add_to(&mut params) {
+        root.ignore(&format!("{path}.litellm_params"), &why);
+    }
     match read_model(name, &mut params, &mut info, &mut own, gateway) {
         Ok(notes) => {
             for note in notes {
@@ -127,21 +141,35 @@ fn read_model(
     let ResolvedProvider {
         name: base_name,
         model,
+        base_model,
         provider,
     } = provider::read(&model, params)?;
     let kind = provider.kind;
     let provider = add_provider(base_name, provider, gateway);
     let mut prices = read_prices(params, info);
     let mut notes = Vec::new();
-    let base_model = info.take_text(&["base_model"]);
-    let base_model = base_model.or_else(|| params.take_text(&["base_model"]));
-    if let Some(base_model) = base_model.filter(|_| prices.is_empty()) {
-        prices = known_prices(kind, &base_model);
-        if prices.is_empty() {
+    let mut base_models = Vec::new();
+    for fields in [&mut *info, &mut *params] {
+        base_models.extend(fields.take_text(&["base_model"]));
+    }
+    let is_named = !base_models.is_empty();
+    base_models.extend(base_model);
+    if let Some(base_model) = base_models.first().filter(|_| prices.is_empty()) {
+        let known = known_price(kind, base_model);
+        if known.is_none() && is_named {
             notes.push(format!(
                 "no price is known of its base_model `{base_model}`"
             ));
         }
+        let special = known.as_ref().and_then(|price| price.special.as_ref());
+        if special.is_some_and(|special| special.long.is_some()) {
+            notes.push(format!(
+                "the price of long inputs of `{base_model}` is not imported"
+            ));
+        }
+        prices = known
+            .map(|price| written_prices(&price))
+            .unwrap_or_default();
     }
     let has = |prices: &[(&str, f64)], key: &str| prices.iter().any(|(known, _)| *known == key);
     let has_both = has(&prices, "input_price") && has(&prices, "output_price");
@@ -149,19 +177,26 @@ fn read_model(
         notes.push("only one of its two prices is set, so neither is imported".to_owned());
         prices.clear();
     }
+    if has_both {
+        let searches = take_search_price(params).or_else(|| take_search_price(info));
+        prices.extend(searches.map(|price| ("web_search_price", price)));
+    }
     let numbers = NUMBERS.iter().filter_map(|(ours, theirs)| {
         // LiteLLM reads them in any of the three.
         let number = params.take_number(theirs);
         let number = number.or_else(|| own.take_number(theirs));
         let number = round_up(number.or_else(|| info.take_number(theirs))?);
-        // A limit of nothing would allow no call; a weight of nothing is one.
-        let least = if *ours == "weight" { 0 } else { 1 };
-        Some((*ours, number.max(least)))
+        // A limit of nothing would allow no call.
+        Some((*ours, number.max(1)))
     });
+    let numbers = numbers.collect();
+    let weight = params.take_number("weight");
+    let weight = weight.or_else(|| own.take_number("weight"));
     let deployment = ImportedDeployment {
         provider,
         model,
-        numbers: numbers.collect(),
+        weight: weight.or_else(|| info.take_number("weight")),
+        numbers,
         prices,
     };
     let mut models = gateway.models.iter_mut();
@@ -190,12 +225,32 @@ fn read_prices(params: &mut SettingFields, info: &mut SettingFields) -> Vec<(&'s
     found
 }
 
-/// The prices of the model that a deployment of another name is.
-fn known_prices(kind: &str, base_model: &str) -> Vec<(&'static str, f64)> {
-    let model = base_model.rsplit('/').next().unwrap_or(base_model);
-    let Some(price) = known_models::price(kind, model) else {
-        return Vec::new();
-    };
+/// The price of a thousand searches, if it does not depend on how much of the results is read.
+fn take_search_price(fields: &mut SettingFields) -> Option<f64> {
+    let prices = fields.map.get(SEARCH_PRICES)?.as_object()?;
+    let mut prices = prices.values().map(Value::as_f64);
+    let price = prices.next()??;
+    if price < 0.0 || !prices.all(|other| other == Some(price)) {
+        return None;
+    }
+    fields.map.shift_remove(SEARCH_PRICES);
+    Some((price * 1e12).round() / 1e9)
+}
+
+const SEARCH_PRICES: &str = "search_context_cost_per_query";
+
+/// The price of the model that a deployment of another name is. It may be named with its
+/// provider, and a region.
+fn known_price(kind: &str, base_model: &str) -> Option<Price> {
+    let named = base_model.split_once('/');
+    let named = named.and_then(|(prefix, model)| Some((provider::kind_name(prefix)?, model)));
+    let (kind, model) = named.unwrap_or((kind, base_model));
+    let last = model.rsplit('/').next().unwrap_or(model);
+    known_models::price(kind, model).or_else(|| known_models::price(kind, last))
+}
+
+/// A price by Prowess's keys. That of searches is the vendor's, which needs no entry.
+fn written_prices(price: &Price) -> Vec<(&'static str, f64)> {
     let all = [
         ("input_price", Some(price.input)),
         ("output_price", Some(price.output)),

@@ -59,6 +59,8 @@ pub(super) struct ResolvedProvider {
     pub(super) name: &'static str,
     /// The provider's name of the model.
     pub(super) model: String,
+    /// The model behind that name, if it is another one.
+    pub(super) base_model: Option<String>,
     /// Its table.
     pub(super) provider: ImportedProvider,
 }
@@ -85,6 +87,18 @@ pub(super) fn read(model: &str, fields: &mut SettingFields) -> Result<ResolvedPr
         model = read.model;
         provider.texts.extend(read.settings);
     }
+    let mut base_model = None;
+    if kind.name == BEDROCK
+        && let Some(id) = fields.take_text(&["model_id"])
+    {
+        if variable_text(&id).is_some() {
+            return Err("its model_id is a variable; the name of a model cannot be one".to_owned());
+        }
+        base_model = Some(std::mem::replace(&mut model, id));
+    }
+    if model.strip_suffix('*').unwrap_or(&model).contains('*') {
+        return Err("a * is only allowed at the end of a model".to_owned());
+    }
     read_fields(kind, fields, &mut provider);
     if let Some(vendor) = vendor {
         provider.default_text("api_key", &format!("env:{}", vendor.key_variable));
@@ -96,9 +110,13 @@ pub(super) fn read(model: &str, fields: &mut SettingFields) -> Result<ResolvedPr
     Ok(ResolvedProvider {
         name: vendor.map_or(kind.provider.unwrap_or(kind.name), |vendor| vendor.prefix),
         model,
+        base_model,
         provider,
     })
 }
+
+/// The kind whose models can be called by the id of a profile.
+const BEDROCK: &str = "bedrock";
 
 /// The prefix of the kind whose API all other vendors have.
 const COMPATIBLE: &str = "openai";
@@ -111,6 +129,11 @@ fn is_known(prefix: &str) -> bool {
 fn find_kind(prefix: &str) -> Option<&'static KindDescriptor> {
     let mut kinds = kinds::all().iter().copied();
     kinds.find(|kind| kind.litellm.prefixes.contains(&prefix))
+}
+
+/// The name of the kind whose models have this prefix.
+pub(super) fn kind_name(prefix: &str) -> Option<&'static str> {
+    find_kind(prefix).map(|kind| kind.name)
 }
 
 /// Guesses the provider from a model's name.
@@ -143,6 +166,15 @@ fn read_fields(kind: &KindDescriptor, fields: &mut SettingFields, provider: &mut
         provider.set_text("base_url", address);
     }
     for (ours, theirs) in kind.litellm.settings {
+        // The content of a file of credentials, where Prowess has its path.
+        let text_of = |key: &&str| fields.map.get(*key)?.as_str();
+        if theirs
+            .iter()
+            .filter_map(text_of)
+            .any(|text| text.trim_start().starts_with('{'))
+        {
+            continue;
+        }
         if let Some(value) = fields.take_text(theirs) {
             provider.set_text(ours, secret_text(&value));
         }

@@ -76,7 +76,7 @@ fn write_model(model: &ImportedModel, gateway: &ImportedGateway, out: &mut Strin
         }
     }
     if let Some(only) = only {
-        write_numbers(only, out);
+        write_numbers(only, weight_factor(model), out);
         return;
     }
     if !gateway.cooldown.is_empty() {
@@ -89,9 +89,21 @@ fn write_model(model: &ImportedModel, gateway: &ImportedGateway, out: &mut Strin
     for deployment in &model.deployments {
         out.push_str("\n[[models.deployments]]\n");
         write_target(model, deployment, out);
-        write_numbers(deployment, out);
+        write_numbers(deployment, weight_factor(model), out);
     }
 }
+
+/// By what weights are multiplied: they are whole numbers here.
+fn weight_factor(model: &ImportedModel) -> f64 {
+    let weights = model.deployments.iter();
+    let mut weights = weights.filter_map(|deployment| deployment.weight);
+    match weights.any(|weight| weight.fract() != 0.0) {
+        true => FRACTION_FACTOR,
+        false => 1.0,
+    }
+}
+
+const FRACTION_FACTOR: f64 = 1_000.0;
 
 fn write_target(model: &ImportedModel, deployment: &ImportedDeployment, out: &mut String) {
     out.push_str(&format!(
@@ -103,7 +115,15 @@ fn write_target(model: &ImportedModel, deployment: &ImportedDeployment, out: &mu
     }
 }
 
-fn write_numbers(deployment: &ImportedDeployment, out: &mut String) {
+fn write_numbers(deployment: &ImportedDeployment, factor: f64, out: &mut String) {
+    // One without a weight has 1.
+    let weight = deployment.weight.or((factor != 1.0).then_some(1.0));
+    if let Some(weight) = weight {
+        // A small part is not none.
+        let least = if weight > 0.0 { 1.0 } else { 0.0 };
+        let weight = (weight * factor).round().clamp(least, f64::from(u32::MAX));
+        out.push_str(&format!("weight = {weight}\n"));
+    }
     for (key, number) in &deployment.numbers {
         out.push_str(&format!("{key} = {number}\n"));
     }

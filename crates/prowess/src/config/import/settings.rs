@@ -66,27 +66,37 @@ fn read_master_key(root: &mut SettingsTree, gateway: &mut ImportedGateway) {
     gateway.master_key = Some(key);
 }
 
-/// `fallbacks: [{small: [big, huge]}]`
+/// `fallbacks: [{small: [big, huge]}]`; `*` is every model without others.
 fn read_fallbacks(
     path: &[&str],
     list: FallbackList,
     root: &mut SettingsTree,
     gateway: &mut ImportedGateway,
 ) {
-    let Some(maps) = root.take_value(path) else {
+    let Some(entries) = root.take_value(path) else {
         return;
     };
     let path = path.join(".");
-    let maps = maps.as_array().into_iter().flatten();
-    let pairs = maps.filter_map(Value::as_object).flatten();
-    for (name, others) in pairs {
-        let others = known_models(&path, others, root, gateway);
-        let mut models = gateway.models.iter_mut();
-        match models.find(|model| model.is_named(name)) {
-            Some(model) => list(model).extend(others),
-            None => root.ignore(&path, &format!("the model `{name}` is not in the file")),
+    let mut defaults = Vec::new();
+    for entry in items(&path, &entries, root) {
+        let Some(pairs) = entry.as_object() else {
+            root.ignore(
+                &path,
+                "an entry does not say which model has these fallbacks",
+            );
+            continue;
+        };
+        for (name, others) in pairs {
+            let others = known_models(&path, others, root, gateway);
+            let mut models = gateway.models.iter_mut();
+            match models.find(|model| model.is_named(name)) {
+                _ if name == "*" => defaults.extend(others),
+                Some(model) => list(model).extend(others),
+                None => root.ignore(&path, &format!("the model `{name}` is not in the file")),
+            }
         }
     }
+    add_defaults(&defaults, list, gateway);
 }
 
 /// `default_fallbacks: [big]`, for every model without fallbacks of its own.
@@ -97,11 +107,28 @@ fn read_default_fallbacks(root: &mut SettingsTree, gateway: &mut ImportedGateway
         };
         let path = format!("{section}.default_fallbacks");
         let others = known_models(&path, &list, root, gateway);
-        for model in &mut gateway.models {
-            if model.fallbacks.is_empty() {
-                let others = others.iter().filter(|name| !model.is_named(name));
-                model.fallbacks = others.cloned().collect();
-            }
+        add_defaults(&others, |model| &mut model.fallbacks, gateway);
+    }
+}
+
+fn add_defaults(others: &[String], list: FallbackList, gateway: &mut ImportedGateway) {
+    for model in &mut gateway.models {
+        if list(model).is_empty() {
+            let others = others.iter().filter(|name| !model.is_named(name));
+            let others: Vec<_> = others.cloned().collect();
+            list(model).extend(others);
+        }
+    }
+}
+
+/// The entries of a list; anything else is reported.
+fn items<'v>(path: &str, value: &'v Value, root: &mut SettingsTree) -> &'v [Value] {
+    match value {
+        Value::Array(items) => items,
+        Value::Null => &[],
+        _ => {
+            root.ignore(path, "it is not a list");
+            &[]
         }
     }
 }
@@ -113,12 +140,19 @@ fn known_models(
     root: &mut SettingsTree,
     gateway: &ImportedGateway,
 ) -> Vec<String> {
-    let names = list.as_array().into_iter().flatten();
-    let names = names.filter_map(|name| name.as_str().map(str::to_owned));
-    let is_known = |name: &String| gateway.models.iter().any(|model| model.is_named(name));
-    let (known, unknown): (Vec<_>, Vec<_>) = names.partition(is_known);
-    for name in unknown {
-        root.ignore(path, &format!("the model `{name}` is not in the file"));
+    let mut known = Vec::new();
+    for item in items(path, list, root) {
+        let Some(name) = item.as_str() else {
+            root.ignore(
+                path,
+                "a fallback with parameters of its own is not the name of a model",
+            );
+            continue;
+        };
+        match gateway.models.iter().any(|model| model.serves(name)) {
+            true => known.push(name.to_owned()),
+            false => root.ignore(path, &format!("the model `{name}` is not in the file")),
+        }
     }
     known
 }
@@ -126,6 +160,10 @@ fn known_models(
 /// `model_group_alias: {gpt-4: gpt-4o}`
 fn read_aliases(root: &mut SettingsTree, gateway: &mut ImportedGateway) {
     let aliases = root.take_value(&["router_settings", "model_group_alias"]);
+    if let Some(Value::Array(_) | Value::String(_)) = aliases {
+        let why = "it is not a mapping of names to models";
+        root.ignore("router_settings.model_group_alias", why);
+    }
     let aliases = aliases.as_ref().and_then(Value::as_object);
     for (alias, target) in aliases.into_iter().flatten() {
         let path = format!("router_settings.model_group_alias.{alias}");

@@ -102,8 +102,10 @@ pub(super) struct SettingFields {
 }
 
 impl SettingFields {
-    /// The first of these keys that exists, as a string.
+    /// The first of these keys that is a text. An empty one is not set, as in LiteLLM.
     pub(super) fn take_text(&mut self, keys: &[&str]) -> Option<String> {
+        self.map
+            .retain(|key, value| !keys.contains(&key.as_str()) || value.as_str() != Some(""));
         keys.iter().find_map(|key| match self.map.get(*key) {
             Some(Value::String(_)) => match self.map.shift_remove(*key) {
                 Some(Value::String(text)) => Some(text),
@@ -140,7 +142,8 @@ impl SettingFields {
 fn read_number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.parse().ok(),
+        // LiteLLM's parser of YAML knows `20_000`.
+        Value::String(text) => text.replace('_', "").parse().ok(),
         _ => None,
     };
     number.filter(|number| number.is_finite())
