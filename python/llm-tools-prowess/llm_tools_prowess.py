@@ -152,7 +152,11 @@ class Skills(llm.Toolbox):
             content = await file.aread()
             attachments.append(llm.Attachment(type=file.mime_type, content=content))
         if self._out is not None:
-            return f"\n[{file.path} is saved as {file.save(self._out)}]"
+            try:
+                return f"\n[{file.path} is saved as {file.save(self._out)}]"
+            except (prowess.UsageError, OSError) as error:
+                # The result of the call is worth more than one of its files.
+                return f"\n[{file.path} is not saved: {error}]"
         if attach:
             return f"\n[{file.path} is attached]"
         return f"\n[{file.path} is not kept: that takes `out`, a folder, as an argument of Skills]"

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::client::{RemoteArgs, block_on};
 use super::config_args::ConfigArgs;
-use super::{Exit, output, usage_error};
+use super::{Exit, output, store_args, usage_error};
 
 /// Entries that are read at once.
 const PAGE_ENTRIES: u32 = 500;
@@ -19,10 +19,10 @@ const PAGE_ENTRIES: u32 = 500;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Only entries from this time on: 7d, 24h, 2026-11-01 or 2026-11-01T12:00:00Z
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = store_args::parse_time)]
     since: Option<String>,
     /// Only entries before this time
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = store_args::parse_time)]
     until: Option<String>,
     /// Only what this actor did: the id or name of a key, or master, loopback or cli
     #[arg(long)]
@@ -34,8 +34,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "ID")]
     object: Option<String>,
     /// Only this tenant
-    #[arg(long)]
-    tenant: Option<String>,
+    #[arg(long, value_parser = store_args::parse_tenant)]
+    tenant: Option<TenantId>,
     /// How many entries, newest first; 0 for all, with --json
     #[arg(long, default_value_t = 50)]
     limit: usize,
@@ -76,13 +76,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 
 async fn print_remote(args: &Args, url: String, printer: &mut Printer) -> anyhow::Result<()> {
     let client = RemoteArgs::new(Some(url), args.api_key.clone()).connect()?;
+    let tenant = args.tenant.as_ref().map(TenantId::to_string);
     let filter = [
         ("since", &args.since),
         ("until", &args.until),
         ("actor", &args.actor),
         ("action", &args.action),
         ("object", &args.object),
-        ("tenant", &args.tenant),
+        ("tenant", &tenant),
     ];
     let filter = filter.into_iter();
     let filter: Vec<(&str, &str)> = filter
@@ -102,7 +103,6 @@ async fn print_remote(args: &Args, url: String, printer: &mut Printer) -> anyhow
 }
 
 async fn print_local(args: &Args, printer: &mut Printer) -> anyhow::Result<()> {
-    let tenant = args.tenant.as_deref().map(TenantId::new).transpose()?;
     let now = Timestamp::now();
     let time = |text: &Option<String>| {
         let text = text.as_deref();
@@ -110,7 +110,7 @@ async fn print_local(args: &Args, printer: &mut Printer) -> anyhow::Result<()> {
             .transpose()
     };
     let filter = AuditFilter {
-        tenant: tenant.as_ref(),
+        tenant: args.tenant.as_ref(),
         since: time(&args.since)?,
         until: time(&args.until)?,
         actor: args.actor.as_deref(),

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::fetch::FetchArgs;
 use super::output;
 use super::sandbox::block_on;
+use super::serve::Signals;
 use super::toolbox::{self, SandboxRunArgs};
 use super::{Exit, paths, usage_error};
 
@@ -63,20 +64,42 @@ async fn call(args: &Args, refreshed: &SkillSnapshot, input: &Value) -> anyhow::
         None
     };
     let toolbox = toolbox::build_toolbox(refreshed, workspace.clone(), toolbox_options(args))?;
+    let mut signals = Signals::listen().context("cannot listen for signals")?;
+    let called = tokio::select! {
+        called = call_tool(args, refreshed, &toolbox, input) => called,
+        () = signals.next() => {
+            output::print_error("the call was interrupted");
+            Ok(Exit::Problems)
+        }
+    };
+    // Also after an error: the container has no other use.
+    let closed = match &workspace {
+        Some(workspace) => workspace.close().await,
+        None => Ok(()),
+    };
+    let exit = called?;
+    closed?;
+    Ok(exit)
+}
+
+/// Loads the tool's skill, calls the tool, and prints and saves its result.
+async fn call_tool(
+    args: &Args,
+    refreshed: &SkillSnapshot,
+    toolbox: &Toolbox,
+    input: &Value,
+) -> anyhow::Result<Exit> {
     if let Some(skill) = toolbox.skill_for_tool(&args.tool) {
         for problem in toolbox.restore_loaded(&[skill]).await {
             output::print_error(&problem);
         }
     }
     let outcome = toolbox.call(&args.tool, input, None).await;
-    finish(args, &toolbox, &outcome).await?;
+    finish(args, toolbox, &outcome).await?;
     if outcome.is_error && is_short_name(&args.tool, refreshed) {
         output::print_remark(
             "tools of skills are called by their full names: see `prowess tools --loaded`",
         );
-    }
-    if let Some(workspace) = &workspace {
-        workspace.close().await?;
     }
     Ok(if outcome.is_error {
         Exit::Problems

@@ -26,7 +26,7 @@
 //! | `toolbox` | toolboxes from sources, for the commands that use tools |
 //! | `client` | address and key of the commands that call a server |
 //! | `config_args` | arguments of the commands that read the configuration |
-//! | `fetch`, `paths` | arguments: sources that are URLs, paths |
+//! | `fetch`, `paths`, `store_args` | arguments: sources that are URLs, paths, tenants and times |
 //! | `output`, `snippet`, `progress` | what is printed |
 //! | `logging`, `log_writer` | the log of a server |
 //! | `descriptors`, `realtime` | a server's limit on open files, its priority over commands |
@@ -63,6 +63,7 @@ mod sandbox;
 mod serve;
 mod skill;
 mod snippet;
+mod store_args;
 mod toolbox;
 mod tools;
 mod usage;

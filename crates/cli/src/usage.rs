@@ -8,21 +8,21 @@ use prowess_store::{
 use serde_json::{Value, json};
 
 use super::config_args::ConfigArgs;
-use super::{Exit, format_date, output, usage_by_skill};
+use super::{Exit, format_date, output, store_args, usage_by_skill};
 
 /// Show model usage and cost.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Start of the period: 7d, 24h, 2026-11-01 or 2026-11-01T12:00:00Z
-    #[arg(long, value_name = "TIME", default_value = "30d")]
+    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = store_args::parse_time)]
     since: String,
     /// Group by
     #[arg(long, value_name = "WHAT", default_value = "model")]
     #[arg(value_parser = ["model", "key", "provider", "tenant", "day", "skill"])]
     by: String,
     /// Only this tenant
-    #[arg(long)]
-    tenant: Option<String>,
+    #[arg(long, value_parser = store_args::parse_tenant)]
+    tenant: Option<TenantId>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -39,9 +39,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 async fn print_usage(args: &Args) -> anyhow::Result<()> {
-    let tenant = args.tenant.as_deref().map(TenantId::new).transpose()?;
     let query = UsageQuery {
-        tenant: tenant.as_ref(),
+        tenant: args.tenant.as_ref(),
         since: UsageQuery::parse_since(&args.since, Timestamp::now())?,
         by: UsageGrouping::parse(&args.by).unwrap_or(UsageGrouping::Model),
     };

@@ -38,8 +38,14 @@ fn a_litellm_configuration_becomes_one_that_is_accepted_and_nothing_is_lost_sile
     // The master key of the file comes from a variable that is not set here.
     let text = stdout(&imported).replace("env:LITELLM_MASTER_KEY", "a-key-that-is-long-enough");
     std::fs::write(&file, text).unwrap();
-    let checked = prowess(&["config", "check", file.to_str().unwrap()]);
-    assert!(checked.status.success(), "{}", stderr(&checked));
+    let file = file.to_str().unwrap();
+    for args in [
+        &["config", "check", file][..],
+        &["config", "check", "--config", file],
+    ] {
+        let checked = prowess(args);
+        assert!(checked.status.success(), "{}", stderr(&checked));
+    }
 }
 
 const IN_MANY_PLACES: &str = r#"

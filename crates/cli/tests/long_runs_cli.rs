@@ -298,16 +298,19 @@ fn an_interrupt_ends_the_command_and_not_the_run_which_can_be_cancelled() {
         (&listed[0]["id"], &listed[0]["status"]),
         (&run.as_str().into(), &"running".into())
     );
-    let shown = bed.output(&["runs", &run]);
-    let line = format!("{run} running: slow, ");
-    assert!(
-        text(&shown.stdout).starts_with(&line),
-        "{}",
-        text(&shown.stdout)
-    );
+    let response = run.replacen("run_", "resp_", 1);
+    for id in [&run, &response] {
+        let shown = bed.output(&["runs", id]);
+        let line = format!("{run} running: slow, ");
+        assert!(
+            text(&shown.stdout).starts_with(&line),
+            "{}",
+            text(&shown.stdout)
+        );
+    }
 
-    for _ in 0..2 {
-        let cancelled = bed.output(&["runs", "cancel", &run]);
+    for id in [&response, &run] {
+        let cancelled = bed.output(&["runs", "cancel", id]);
         assert_eq!(text(&cancelled.stdout), format!("{run} cancelled\n"));
     }
     let after = bed.shown(&["runs", "attach", &run], &run);
@@ -424,7 +427,7 @@ fn help_describes_following_and_cancelling() {
       cancel  Cancel a run of a server
 
     Arguments:
-      [ID]  The run to show (run_…); without one, the newest are listed
+      [ID]  The run to show (run_…, resp_…); without one, the newest are listed
 
     Options:
           --limit <LIMIT>      How many to list [default: 20]

@@ -35,6 +35,15 @@ text = "One moment."
 pace = { chunk = 1, delay_ms = 60000 }
 
 [[step]]
+when.user = "stay"
+calls = [{ name = "bash_code_execution", input = { command = "echo staying | tee kept.txt" } }]
+
+[[step]]
+when.tool_result = "staying"
+text = "One moment."
+pace = { chunk = 1, delay_ms = 60000 }
+
+[[step]]
 when.user = "loop"
 calls = [{ name = "load_skill", input = { name = "greet" } }]
 
@@ -149,6 +158,40 @@ fn the_answer_goes_to_stdout_and_what_happens_to_stderr_and_files_are_saved() {
 }
 
 #[test]
+fn an_interrupted_run_keeps_its_files_and_is_on_record() {
+    let workdir = Workdir::new();
+    let args = [
+        "run",
+        "-m",
+        "hero",
+        "--skill",
+        "greet",
+        "--reduced",
+        "--out",
+        "out",
+        "stay",
+    ];
+    let mut command = workdir.command(&args);
+    let command = command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut lines = lines.map(Result::unwrap);
+    assert!(lines.any(|line| line.starts_with("file kept.txt")));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let rest: Vec<String> = lines.collect();
+    assert_eq!(
+        rest,
+        ["error: the run was interrupted", "saved out/kept.txt"]
+    );
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_eq!(workdir.read("out/kept.txt"), "staying\n");
+    let listed = workdir.command(&["runs", "--json"]).output().unwrap();
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
+    assert_eq!(listed[0]["status"], "cancelled");
+}
+
+#[test]
 fn every_line_of_json_is_an_event_and_the_run_is_on_record() {
     let workdir = Workdir::new();
     let args = [
@@ -255,6 +298,30 @@ fn exit_codes_separate_the_model_s_failures_from_ours() {
     --- stderr
     error: the run timed out
     ");
+}
+
+#[test]
+fn tenants_and_times_that_cannot_be_are_wrong_usage() {
+    let workdir = Workdir::new();
+    let wrong: [&[&str]; 9] = [
+        &["usage", "--since", "yesterday"],
+        &["usage", "--tenant", "A B"],
+        &["audit", "--since", "yesterday"],
+        &["audit", "--until", "soon"],
+        &["audit", "--tenant", "A B"],
+        &["runs", "--tenant", "A B"],
+        &["runs", "--limit", "0"],
+        &["batches", "--tenant", "A B"],
+        &["keys", "list", "--tenant", "A B"],
+    ];
+    for args in wrong {
+        let output = workdir.command(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        let reason = String::from_utf8(output.stderr).unwrap();
+        assert!(reason.contains("invalid value"), "{args:?}: {reason}");
+    }
+    let right = ["usage", "--since", "7d", "--tenant", "acme", "--json"];
+    assert_eq!(workdir.run(&right), "exit 0\n--- stdout\n[]\n--- stderr\n");
 }
 
 #[test]

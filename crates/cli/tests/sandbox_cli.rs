@@ -10,7 +10,7 @@ mod markdown;
 mod runtimes;
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -161,6 +161,30 @@ fn a_container_keeps_its_files_until_it_is_removed() {
     let (listed, _, _) = place.run(&["sandbox", "list"]);
     assert!(listed.contains(&id), "{listed}");
     place.run(&["sandbox", "rm", &id]);
+    assert_eq!(place.run(&["sandbox", "list"]).0, "");
+}
+
+#[test]
+fn a_container_without_a_name_is_removed_also_when_the_command_does_not_end_well() {
+    let place = Place::new(REDUCED);
+    // A reader of the result that is gone.
+    let arguments = ["sandbox", "exec", "--json", "--", "true"];
+    let mut command = place.command(&arguments);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(place.run(&["sandbox", "list"]).0, "");
+
+    let line = "echo ready; sleep 600";
+    let mut command = place.command(&["sandbox", "exec", "--", "bash", "-c", line]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 6];
+    let stdout = child.stdout.as_mut().unwrap();
+    stdout.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"ready\n");
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
     assert_eq!(place.run(&["sandbox", "list"]).0, "");
 }
 

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 use prowess_testkit::SkillFixture;
@@ -34,13 +34,17 @@ impl Workdir {
         Workdir { dir }
     }
 
-    fn output(&self, args: &[&str]) -> std::process::Output {
+    fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
         command
             .args(args)
             .env("XDG_DATA_HOME", self.dir.path().join("data"))
             .current_dir(self.dir.path());
-        command.output().unwrap()
+        command
+    }
+
+    fn output(&self, args: &[&str]) -> std::process::Output {
+        self.command(args).output().unwrap()
     }
 
     fn run(&self, args: &[&str]) -> String {
@@ -134,6 +138,19 @@ fn call_prints_what_the_model_would_read_and_saves_files() {
     3
     --- stderr
     ");
+}
+
+#[test]
+fn a_call_whose_reader_is_gone_leaves_no_container() {
+    let workdir = Workdir::new();
+    let args = ["call", "skills", "greet__hello", "--reduced", "--args"];
+    let args = [&args[..], &[r#"{"name": "you"}"#]].concat();
+    let mut command = workdir.command(&args);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let left = workdir.run(&["sandbox", "list"]);
+    assert_eq!(left, "exit 0\n--- stdout\n--- stderr\n");
 }
 
 #[test]

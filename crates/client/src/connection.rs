@@ -1,10 +1,12 @@
 //! Requests to a server, its errors, and paginated lists.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use reqwest::{Method, RequestBuilder, Response, Url};
+use reqwest::header::{AUTHORIZATION, HeaderValue, LOCATION};
+use reqwest::{Method, RequestBuilder, Response, Url, redirect};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -21,7 +23,8 @@ const MAX_ITEMS: usize = 100_000;
 pub struct Client {
     http: reqwest::Client,
     base: String,
-    key: Option<String>,
+    /// The value of `authorization`, if there is a key.
+    authorization: Option<HeaderValue>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -33,12 +36,14 @@ struct List<T> {
 
 impl Client {
     /// A connection to this server, or to the default one of this machine. Nothing is sent
-    /// yet.
+    /// yet. An address or a key that is empty counts as none.
     ///
     /// # Errors
-    /// When the address is not a URL, or the HTTP client cannot be created.
+    /// When the address is not a URL, the key cannot be sent, or the HTTP client cannot be
+    /// created.
     pub fn new(server: Option<&str>, key: Option<String>) -> Result<Client, Error> {
-        Client::with_http(http_client(), server, key)
+        let server = server.map(str::trim).filter(|url| !url.is_empty());
+        Client::with_http(http_client(), server.unwrap_or(DEFAULT_SERVER), key)
     }
 
     /// A connection to a server of this process, which no proxy can reach.
@@ -46,25 +51,28 @@ impl Client {
     /// # Errors
     /// As for [`Client::new`].
     pub fn without_proxy(server: &str, key: Option<String>) -> Result<Client, Error> {
-        Client::with_http(http_client().no_proxy(), Some(server), key)
+        Client::with_http(http_client().no_proxy(), server, key)
     }
 
     fn with_http(
         http: reqwest::ClientBuilder,
-        server: Option<&str>,
+        server: &str,
         key: Option<String>,
     ) -> Result<Client, Error> {
-        let http = http.build().map_err(Error::HttpClient)?;
-        let base = server.unwrap_or(DEFAULT_SERVER);
         let is_http = |url: &Url| matches!(url.scheme(), "http" | "https");
-        if !Url::parse(base).is_ok_and(|url| is_http(&url)) {
-            return Err(Error::InvalidServerUrl(base.to_owned()));
-        }
-        let base = base.trim_end_matches('/').trim_end_matches("/v1");
+        let url = Url::parse(server).ok().filter(is_http);
+        let url = url.ok_or_else(|| Error::InvalidServerUrl(server.to_owned()))?;
+        // A proxy would connect to its own machine.
+        let http = match is_loopback(&url) {
+            true => http.no_proxy(),
+            false => http,
+        };
+        let http = http.build().map_err(Error::HttpClient)?;
+        let base = server.trim_end_matches('/').trim_end_matches("/v1");
         Ok(Client {
             http,
             base: format!("{base}/openai/v1"),
-            key,
+            authorization: authorization(key.as_deref())?,
         })
     }
 
@@ -76,8 +84,8 @@ impl Client {
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let request = self.http.request(method, format!("{}{path}", self.base));
-        match &self.key {
-            Some(key) => request.bearer_auth(key),
+        match &self.authorization {
+            Some(value) => request.header(AUTHORIZATION, value.clone()),
             None => request,
         }
     }
@@ -90,12 +98,32 @@ impl Client {
                 error: error.without_url(),
             };
             let response = request.send().await.map_err(unreachable)?;
-            if response.status().is_success() {
+            let status = response.status();
+            if status.is_success() {
                 Ok(response)
+            } else if status.is_redirection() {
+                Err(self.redirect_error(&response))
             } else {
                 Err(refusal_error(response).await)
             }
         })
+    }
+
+    /// A redirected request would be another one: an upload becomes a list, and the key is left
+    /// out.
+    fn redirect_error(&self, response: &Response) -> Error {
+        let location = response.headers().get(LOCATION);
+        let location = location.and_then(|place| place.to_str().ok());
+        let target = response.url().join(location.unwrap_or_default());
+        let to = target.map_or_else(
+            |_| "an invalid address".to_owned(),
+            |mut url| {
+                url.set_query(None);
+                url.to_string()
+            },
+        );
+        let server = self.server().to_owned();
+        Error::Redirected { server, to }
     }
 
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
@@ -133,7 +161,28 @@ fn http_client() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .connect_timeout(Duration::from_secs(10))
         .read_timeout(Duration::from_secs(300))
+        .redirect(redirect::Policy::none())
         .user_agent(concat!("prowess/", env!("CARGO_PKG_VERSION")))
+}
+
+/// Whether a URL is of this machine.
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let address: Option<IpAddr> = address.parse().ok();
+    host == "localhost" || address.is_some_and(|address| address.is_loopback())
+}
+
+/// The header with a key. What was read from a file ends with a line end.
+fn authorization(key: Option<&str>) -> Result<Option<HeaderValue>, Error> {
+    let key = key.map(str::trim).filter(|key| !key.is_empty());
+    let Some(key) = key else {
+        return Ok(None);
+    };
+    let value = HeaderValue::try_from(format!("Bearer {key}"));
+    let mut value = value.map_err(|_| Error::InvalidKey)?;
+    value.set_sensitive(true);
+    Ok(Some(value))
 }
 
 /// Does not show the key.
@@ -182,7 +231,7 @@ async fn refusal_error(response: Response) -> Error {
     let code = error_field("code").or_else(|| error_field("details/error_code"));
     Error::Refused {
         message: error_field("message")
-            .unwrap_or("no reason given")
+            .unwrap_or("no reason given; the response may be of another program than Prowess")
             .to_owned(),
         code: code.unwrap_or("-").to_owned(),
         status,
@@ -206,5 +255,30 @@ mod tests {
         let client = Client::new(Some("http://host/v1/"), Some("secret".into())).unwrap();
         assert_eq!(client.server(), "http://host");
         assert!(!format!("{client:?}").contains("secret"));
+    }
+
+    #[test]
+    fn an_empty_address_is_none() {
+        let client = Client::new(Some(" "), None).unwrap();
+        assert_eq!(client.server(), DEFAULT_SERVER);
+    }
+
+    #[test]
+    fn the_machine_s_own_addresses_are_known() {
+        let is_own = |url: &str| is_loopback(&Url::parse(url).unwrap());
+        for own in [
+            "http://LOCALHOST:1",
+            "http://127.0.0.2",
+            "https://[::1]:4141/v1",
+        ] {
+            assert!(is_own(own), "{own}");
+        }
+        for other in [
+            "http://10.0.0.1",
+            "http://localhost.example",
+            "http://[::2]",
+        ] {
+            assert!(!is_own(other), "{other}");
+        }
     }
 }

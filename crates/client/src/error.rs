@@ -17,6 +17,11 @@ pub enum Error {
         "`{0}` is not the URL of a server; write it with its scheme, such as http://127.0.0.1:4141"
     )]
     InvalidServerUrl(String),
+    /// The key cannot be sent.
+    #[error(
+        "the API key has a line end or another control character inside; it may be more than a key"
+    )]
+    InvalidKey,
     /// The server cannot be reached.
     #[error("cannot reach {server}; is `prowess serve` running there?")]
     Unreachable {
@@ -25,6 +30,14 @@ pub enum Error {
         /// The cause.
         #[source]
         error: reqwest::Error,
+    },
+    /// The server redirects, which is not followed.
+    #[error("{server} redirects to {to}; name the address of the Prowess server itself")]
+    Redirected {
+        /// Its address.
+        server: String,
+        /// Where it redirects to.
+        to: String,
     },
     /// The server refused the request.
     #[error("{message} ({status}, {code}, {request})")]
@@ -107,7 +120,9 @@ impl Error {
         match self {
             Error::HttpClient(_) => "client-unavailable",
             Error::InvalidServerUrl(_) => "server-address",
+            Error::InvalidKey => "key-invalid",
             Error::Unreachable { .. } => "server-unreachable",
+            Error::Redirected { .. } => "server-redirects",
             Error::Refused { code, .. } if code == "-" => "server-refused",
             Error::Refused { code, .. } => code,
             Error::InvalidResponse(_) => "server-response",

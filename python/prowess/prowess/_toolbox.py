@@ -90,14 +90,20 @@ class File:
         return await self._toolbox.aread_file(self.path)
 
     def save(self, folder: str | os.PathLike[str] = ".") -> Path:
-        """Writes it below ``folder``, under its own path, and returns where."""
+        """Writes it below ``folder``, under its own path, and returns where. A hidden file
+        that exists is not replaced: it is another program's setting more often than a result."""
         content = self.read()
         place = Path(folder, self.path)
         # Its path comes from a skill's code, and a link in the folder may lead anywhere.
         if not place.resolve().is_relative_to(Path(folder).resolve()):
             raise UsageError(f"{place} leads out of {folder}", "file-outside")
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(content)
+        is_hidden = any(part.startswith(".") for part in Path(self.path).parts)
+        try:
+            with place.open("xb" if is_hidden else "wb") as file:
+                file.write(content)
+        except FileExistsError:
+            raise UsageError(f"{place} exists, and is hidden", "file-hidden") from None
         return place
 
 

@@ -105,6 +105,13 @@ def test_the_server_and_the_key_come_from_the_environment_too(
         client.list_skills()
 
 
+def test_a_key_may_end_with_the_line_of_its_file(server: str) -> None:
+    assert Client(server, "do-not-tell\n").list_skills() is not None
+    with pytest.raises(prowess.ServerError, match="line end") as refused:
+        Client(server, "do-not-tell\nmore")
+    assert refused.value.code == "key-invalid"
+
+
 def test_a_server_that_refuses_or_is_not_there_says_so(server: str) -> None:
     with pytest.raises(prowess.ServerError) as refused:
         Client(server).get_skill("skill_none")

@@ -49,6 +49,19 @@ def test_a_made_file_is_saved_under_its_own_path(greeter: Path, tmp_path: Path) 
         assert not (tmp_path / "precious").exists()
 
 
+def test_hidden_files_that_exist_are_not_replaced(greeter: Path, tmp_path: Path) -> None:
+    config = tmp_path / "mine" / ".git" / "config"
+    config.parent.mkdir(parents=True)
+    config.write_text("mine")
+    with Toolbox(greeter, code=True, reduced=True) as toolbox:
+        command = "mkdir .git; echo theirs > .git/config"
+        (made,) = toolbox.call("bash_code_execution", {"command": command}).files
+        with pytest.raises(prowess.UsageError, match="is hidden") as caught:
+            made.save(tmp_path / "mine")
+        assert caught.value.code == "file-hidden" and config.read_text() == "mine"
+        assert made.save(tmp_path / "new").read_text() == "theirs\n"
+
+
 def test_files_can_be_given_to_the_code_and_taken_from_it(greeter: Path) -> None:
     with Toolbox(greeter, code=True, reduced=True) as toolbox:
         toolbox.write_file("in/a.txt", "given")

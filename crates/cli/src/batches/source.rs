@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::client::RemoteArgs;
 use crate::config_args::ConfigArgs;
-use crate::format_date;
+use crate::{format_date, store_args};
 
 /// A server's address, or the local store.
 #[derive(Debug, clap::Args)]
@@ -24,8 +24,8 @@ pub(super) struct SourceArgs {
     )]
     api_key: Option<String>,
     /// Without --server: the tenant
-    #[arg(long, default_value = "default")]
-    tenant: String,
+    #[arg(long, default_value = "default", value_parser = store_args::parse_tenant)]
+    tenant: TenantId,
     #[command(flatten)]
     place: ConfigArgs,
 }
@@ -56,11 +56,10 @@ impl SourceArgs {
             let remote = RemoteArgs::new(Some(url), self.api_key.clone());
             return Ok(BatchSource::Server(remote.connect()?));
         }
-        let tenant = TenantId::new(self.tenant.as_str())?;
         let config = self.place.load(None)?;
         let store = Store::open(&config.store).await;
         let store = store.context("cannot open the store")?;
-        Ok(BatchSource::Store(Box::new(store), tenant))
+        Ok(BatchSource::Store(Box::new(store), self.tenant.clone()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `prowess config check`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use prowess::config::{self, Config, ConfigError, ConfigOverrides, ConfigProblems};
 use prowess_provider::config::ProvidersConfig as Gateway;
@@ -15,6 +15,10 @@ pub(crate) struct CheckArgs {
     /// The prowess.toml
     #[arg(default_value = config::CONFIG_FILE, value_parser = paths::path_parser())]
     file: PathBuf,
+    /// The same, as other commands take it
+    #[arg(long, hide = true, value_name = "FILE", conflicts_with = "file")]
+    #[arg(value_parser = paths::path_parser())]
+    config: Option<PathBuf>,
     /// Explain what a request to this model would do
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
@@ -45,6 +49,12 @@ struct ReportedError {
     line: Option<usize>,
 }
 
+impl CheckArgs {
+    fn file(&self) -> &Path {
+        self.config.as_deref().unwrap_or(&self.file)
+    }
+}
+
 impl CheckReport {
     fn add_error(&mut self, code: &'static str, message: String) {
         let line = None;
@@ -57,7 +67,7 @@ impl CheckReport {
 }
 
 pub(super) fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
-    let report = match Config::load_all(Some(&args.file), &ConfigOverrides::default()) {
+    let report = match Config::load_all(Some(args.file()), &ConfigOverrides::default()) {
         Ok(config) => check(config, args.model.as_deref()),
         Err(problems) => report_problems(&problems)?,
     };
@@ -82,7 +92,7 @@ fn print(args: &CheckArgs, report: &CheckReport) -> anyhow::Result<()> {
     }
     if let (true, Some(names)) = (report.errors.is_empty(), report.model_names) {
         let names = output::format_count(names, "model name");
-        let shown = args.file.display();
+        let shown = args.file().display();
         output::print_remark(&format!("{shown}: no errors found; {names}"));
     }
     Ok(())

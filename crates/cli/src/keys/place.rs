@@ -13,13 +13,14 @@ use super::key_view::KeyView;
 use super::limits::budget_amount;
 use crate::client::RemoteArgs;
 use crate::config_args::ConfigArgs;
+use crate::store_args;
 
 /// A server's address, or the local store.
 #[derive(Debug, clap::Args)]
 pub(super) struct PlaceArgs {
     /// The tenant; default: `default`, or with --server those that the API key may see
-    #[arg(long)]
-    tenant: Option<String>,
+    #[arg(long, value_parser = store_args::parse_tenant)]
+    tenant: Option<TenantId>,
     /// Print JSON
     #[arg(long)]
     pub(super) json: bool,
@@ -63,12 +64,11 @@ impl PlaceArgs {
     pub(super) async fn open(&self) -> anyhow::Result<KeyPlace> {
         if let Some(url) = self.server.clone().filter(|url| !url.is_empty()) {
             let remote = RemoteArgs::new(Some(url), self.api_key.clone());
-            return Ok(KeyPlace::Server(remote.connect()?, self.tenant.clone()));
+            let tenant = self.tenant.as_ref().map(TenantId::to_string);
+            return Ok(KeyPlace::Server(remote.connect()?, tenant));
         }
-        let tenant = match &self.tenant {
-            Some(tenant) => TenantId::new(tenant.as_str())?,
-            None => TenantId::default_tenant(),
-        };
+        let tenant = self.tenant.clone();
+        let tenant = tenant.unwrap_or_else(TenantId::default_tenant);
         let config = self.place.load(None)?;
         let store = Store::open(&config.store)
             .await

@@ -25,6 +25,7 @@ use prowess_wire::neutral::StopReason;
 use super::config_args::ConfigArgs;
 use super::fetch::FetchArgs;
 use super::sandbox::block_on;
+use super::serve::Signals;
 use super::{Exit, output, paths, usage_error};
 use prowess::config::Config;
 use prowess::{
@@ -40,7 +41,8 @@ error. Files that the model's code creates are saved.
 
 Exit codes:
   0  the model completed its answer, or the server accepted the run (--background)
-  1  the run failed or was cut short by a limit; partial results are printed and saved
+  1  the run failed, or was cut short by a limit or Ctrl-C; partial results are printed and
+     saved
   2  wrong usage
   3  a skill, the configuration or a file could not be read or written";
 
@@ -143,12 +145,27 @@ async fn run_request(
     reporter: &mut dyn RunReporter,
 ) -> anyhow::Result<Exit> {
     let prowess = open_prowess(args, config).await?;
-    let exit = match prowess.run(request).await {
-        Ok(run) => follow(args, &prowess, run, reporter).await,
-        Err(error) => report_failure(reporter, &error),
-    };
+    let exit = start_and_follow(args, &prowess, request, reporter).await;
     prowess.close().await;
     exit
+}
+
+async fn start_and_follow(
+    args: &Args,
+    prowess: &Prowess,
+    request: PromptRequest,
+    reporter: &mut dyn RunReporter,
+) -> anyhow::Result<Exit> {
+    let mut signals = Signals::listen().context("cannot listen for signals")?;
+    let started = tokio::select! {
+        started = prowess.run(request) => Some(started),
+        () = signals.next() => None,
+    };
+    match started {
+        Some(Ok(run)) => follow(args, prowess, run, signals, reporter).await,
+        Some(Err(error)) => report_failure(reporter, &error),
+        None => report_interrupt(reporter, signals),
+    }
 }
 
 async fn open_prowess(args: &Args, config: &Config) -> anyhow::Result<Prowess> {
@@ -227,11 +244,12 @@ fn read_prompt(argument: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Reports events until the run ends or times out, and saves generated files.
+/// Reports events until the run ends, times out or is interrupted, and saves generated files.
 async fn follow(
     args: &Args,
     prowess: &Prowess,
     mut run: Run,
+    mut signals: Signals,
     reporter: &mut dyn RunReporter,
 ) -> anyhow::Result<Exit> {
     let time = args.timeout.map_or(Duration::MAX, Duration::from_secs);
@@ -244,12 +262,17 @@ async fn follow(
         }
         Ok(Exit::Ok)
     };
-    let exit = match tokio::time::timeout(time, follow_events).await {
-        Ok(exit) => exit?,
-        Err(_) => {
+    let ended = tokio::select! {
+        ended = tokio::time::timeout(time, follow_events) => Some(ended),
+        () = signals.next() => None,
+    };
+    let exit = match ended {
+        Some(Ok(exit)) => exit?,
+        Some(Err(_)) => {
             reporter.on_failed("time-up", "the run timed out")?;
             Exit::Problems
         }
+        None => report_interrupt(reporter, signals)?,
     };
     let mut folder = OutputFolder::new(&args.out);
     if args.force {
@@ -267,6 +290,16 @@ async fn follow(
         Some(StopReason::EndTurn | StopReason::StopSequence) => Exit::Ok,
         _ => Exit::Problems,
     })
+}
+
+/// What the run has made is still saved, and its end recorded; a second signal ends the process.
+fn report_interrupt(reporter: &mut dyn RunReporter, mut signals: Signals) -> anyhow::Result<Exit> {
+    tokio::spawn(async move {
+        signals.next().await;
+        std::process::exit(Exit::Problems as i32);
+    });
+    reporter.on_failed("interrupted", "the run was interrupted")?;
+    Ok(Exit::Problems)
 }
 
 fn report_failure(reporter: &mut dyn RunReporter, error: &Error) -> anyhow::Result<Exit> {

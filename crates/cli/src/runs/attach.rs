@@ -5,6 +5,7 @@ use prowess_wire::{Dialect, StreamReader};
 
 use super::follow_report::FollowReport;
 use super::reconnect::{Reconnect, is_transient};
+use super::run_id;
 use crate::client::{self, RemoteArgs};
 use crate::output::DIM;
 use crate::{Exit, output};
@@ -35,10 +36,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = args.remote.connect()?;
-    let run = match args.id.strip_prefix("resp_") {
-        Some(suffix) => format!("run_{suffix}"),
-        None => args.id.clone(),
-    };
+    let run = run_id(&args.id);
     let mut report = FollowReport::new(args.json);
     client::block_on(async {
         let interrupted = tokio::select! {

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::run_id;
 use crate::client::{self, RemoteArgs};
 use crate::{Exit, output};
 
@@ -10,7 +11,7 @@ use crate::{Exit, output};
 /// A run that has ended is not changed. Prints the state of the run afterwards.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The run (run_…)
+    /// The run (run_…), or its response (resp_…)
     #[arg(value_name = "ID")]
     id: String,
     /// Print JSON
@@ -22,7 +23,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     let client = args.remote.connect()?;
-    let run = client::block_on(async { Ok(client.cancel_run(&args.id).await?) })?;
+    let run = client::block_on(async { Ok(client.cancel_run(&run_id(&args.id)).await?) })?;
     if args.json {
         output::print_json(&json!({"run": run.id, "status": run.status}))?;
     } else {

@@ -19,11 +19,13 @@ mod show;
 mod skill_table;
 mod summary;
 
+use std::borrow::Cow;
+
 use anyhow::Context;
 use prowess_store::{Store, TenantId};
 
-use super::Exit;
 use super::config_args::ConfigArgs;
+use super::{Exit, store_args};
 
 const AFTER_HELP: &str = "\
 Runs are listed and shown from the local store. A server on another machine has its own in its
@@ -36,14 +38,14 @@ console, and at GET /v1/runs.";
 pub(super) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The run to show (run_…); without one, the newest are listed
+    /// The run to show (run_…, resp_…); without one, the newest are listed
     id: Option<String>,
     /// How many to list
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
     /// The tenant
-    #[arg(long, default_value = "default")]
-    tenant: String,
+    #[arg(long, default_value = "default", value_parser = store_args::parse_tenant)]
+    tenant: TenantId,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -69,15 +71,23 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         .enable_all()
         .build()?;
     runtime.block_on(async {
-        let tenant = TenantId::new(args.tenant.as_str())?;
         let config = args.place.load(None)?;
         let store = Store::open(&config.store)
             .await
             .context("cannot open the store")?;
         match &args.id {
-            Some(id) => show::show(&store, &tenant, id, args.json).await,
-            None => list::list(&store, &tenant, args.limit, args.json).await,
+            Some(id) => show::show(&store, &args.tenant, &run_id(id), args.json).await,
+            None => list::list(&store, &args.tenant, args.limit, args.json).await,
         }
     })?;
     Ok(Exit::Ok)
+}
+
+/// The id of a run, which may be given as that of its response: `run --background --json` prints
+/// both, and a client of the Responses API knows only the latter.
+fn run_id(id: &str) -> Cow<'_, str> {
+    match id.strip_prefix("resp_") {
+        Some(suffix) => format!("run_{suffix}").into(),
+        None => id.into(),
+    }
 }

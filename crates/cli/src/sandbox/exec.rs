@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Context;
 use prowess_sandbox::{
     Command, CommandOutcome, ContainerSpec, DomainRule, Error as SandboxError, Execution,
     ExecutionReport, Grade, Layer, OutputChunk, OutputStream, Policy, Requirements, Sandbox,
@@ -17,12 +18,16 @@ use tokio::sync::mpsc;
 use super::terminal_text::CommandOutputWriter;
 use super::{SandboxArgs, block_on, network_policy};
 use crate::fetch::FetchArgs;
+use crate::serve::Signals;
 use crate::skill::inputs;
 use crate::toolbox::create_output;
 use crate::{output, paths};
 
 /// The owner of containers that the command line creates.
 const OWNER: &str = "cli";
+
+/// The exit code after a signal, as shells report it after Ctrl-C.
+const INTERRUPTED: u8 = 130;
 
 /// Maximum size of standard input.
 const MAX_STDIN_BYTES: u64 = 64 << 20;
@@ -92,6 +97,10 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
     let (mut settings, limits) = args.place.settings()?;
     settings.allow_reduced |= args.reduced;
     let sandbox = Sandbox::open(settings).await?;
+    let stdin = match args.stdin {
+        true => read_stdin()?,
+        false => Vec::new(),
+    };
     let container = match args.container.as_deref() {
         Some(id) if id != "new" => id.to_owned(),
         _ => {
@@ -103,29 +112,48 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
             sandbox.create(OWNER, new).await?
         }
     };
+    // From here on a signal ends the command only: what it ran in is removed below.
+    let mut signals = Signals::listen().context("cannot listen for signals")?;
+    let ran = tokio::select! {
+        ran = run_command(&args, &sandbox, &container, stdin) => ran,
+        () = signals.next() => Ok(ExitCode::from(INTERRUPTED)),
+    };
+    // Also after an error: nobody knows its id.
+    let removed = match args.container {
+        None => sandbox.destroy(OWNER, &container).await,
+        Some(_) => Ok(()),
+    };
+    let code = ran?;
+    removed?;
+    Ok(code)
+}
+
+/// Runs the command in a container, and prints and saves what it leaves.
+async fn run_command(
+    args: &Args,
+    sandbox: &Sandbox,
+    container: &str,
+    stdin: Vec<u8>,
+) -> anyhow::Result<ExitCode> {
     let (sender, receiver) = mpsc::unbounded_channel();
     let execution = Execution {
         command: Command::Argv(args.command.clone()),
-        stdin: if args.stdin {
-            read_stdin()?
-        } else {
-            Vec::new()
-        },
+        stdin,
         env: args.env.clone(),
         timeout: args.timeout,
         stream: (!args.json).then_some(sender),
         ..Execution::default()
     };
     let (report, ()) = tokio::join!(
-        sandbox.exec(OWNER, &container, execution),
+        sandbox.exec(OWNER, container, execution),
         forward_output(receiver)
     );
     let report = report?;
     let unsaved = match &args.out {
-        Some(folder) => save_outputs(&sandbox, &container, &report, folder).await?,
+        Some(folder) => save_outputs(sandbox, container, &report, folder).await?,
         None => Vec::new(),
     };
-    let kept = args.container.is_some().then_some(container.as_str());
+    let kept = args.container.is_some().then_some(container);
     if args.json {
         output::print_json(&ExecOutput {
             session: kept,
@@ -133,9 +161,6 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
         })?;
     } else {
         print_report(&report, kept, args.out.as_deref(), &unsaved);
-    }
-    if kept.is_none() {
-        sandbox.destroy(OWNER, &container).await?;
     }
     let code = u8::try_from(report.outcome.exit_code()).unwrap_or(u8::MAX);
     Ok(ExitCode::from(code))
