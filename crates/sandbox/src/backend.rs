@@ -198,10 +198,14 @@ pub(crate) fn command_environment(
     let node_path = format!("{}/{NODE_MODULES}:{RUNTIME_NODE_MODULES}", LAYOUT.packages);
     let packages = [("PYTHONPATH", LAYOUT.packages), ("NODE_PATH", &node_path)];
     let packages = packages.into_iter().filter(|_| layer);
+    // Without a network they would try again for a minute before they fail.
+    let package_managers = [("PIP_RETRIES", "0"), ("npm_config_fetch_retries", "0")];
+    let package_managers = package_managers.into_iter().filter(|_| !proxy);
     let is_given = |name: &str| given.iter().any(|(key, _)| key == name);
     let kept = always
         .into_iter()
         .chain(proxy_variables)
+        .chain(package_managers)
         .chain(packages)
         .filter(|(name, _)| !is_given(name));
     kept.map(|(name, value)| (name.to_owned(), value.to_owned()))

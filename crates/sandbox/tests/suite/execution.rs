@@ -42,10 +42,12 @@ fn only_the_given_environment_is_seen_and_it_wins() {
             "HOME=/tmp",
             "LANG=C",
             "PATH=/usr/local/bin:/usr/bin:/bin:/programs",
+            "PIP_RETRIES=0",
             "PYTHONDONTWRITEBYTECODE=1",
             "TMPDIR=/tmp",
             "TOKEN=x=y",
             "USER=sandbox",
+            "npm_config_fetch_retries=0",
         ];
         assert_eq!(seen, expected);
     }
