@@ -51,6 +51,9 @@ const UNCACHED_ROW: &str = "the same, latest versions looked up each time";
 const UNCACHED: Place = Place("skills", "before-the-model", UNCACHED_ROW, "prowess");
 const UNCACHED_LITELLM: Place = Place("skills", "before-the-model", UNCACHED_ROW, "LiteLLM's hook");
 const UNCACHED_RATIO: Place = Place("skills", "before-the-model", UNCACHED_ROW, "ratio");
+const FOUND: Place = Place("routing", "recall-sqlite-10000", "all", "R@5");
+const QUERIES: Place = Place("routing", "recall-sqlite-10000", "all", "queries");
+const SEARCH: Place = Place("routing", "searches", "SQLite, 10000", "p50");
 const POOL: Place = sandbox("pool: first command of a new container");
 const DOCKER: Place = sandbox("docker exec, warm container");
 const COLD: Place = sandbox("cold: all sandbox layers new");
@@ -116,6 +119,12 @@ pub(crate) const QUOTES: &[Quote] = &[
     ),
     Quote("README.md", "74.5 ms", &[One(PREPARE_LITELLM)]),
     Quote("README.md", "0.11 ms", &[One(PREPARE)]),
+    Quote(
+        "README.md",
+        "for 86.9 % of 1,276 queries",
+        &[One(FOUND), One(QUERIES)],
+    ),
+    Quote("README.md", "a search takes 2.6 ms", &[One(SEARCH)]),
     Quote("README.md", "5.2 ms", &[One(POOL)]),
     Quote("README.md", "103 ms", &[One(DOCKER)]),
     Quote(
