@@ -26,8 +26,12 @@ impl ConfigArgs {
     }
 
     /// Where the configuration is read from, to read it more than once.
-    pub(crate) fn source(&self, listen: Option<String>) -> ConfigSource {
-        ConfigSource::new(self.config.clone(), self.overrides(listen))
+    pub(crate) fn source(&self, listen: Option<String>, reduced: bool) -> ConfigSource {
+        let overrides = ConfigOverrides {
+            reduced,
+            ..self.overrides(listen)
+        };
+        ConfigSource::new(self.config.clone(), overrides)
     }
 
     fn overrides(&self, listen: Option<String>) -> ConfigOverrides {
@@ -38,6 +42,7 @@ impl ConfigArgs {
             data_dir: self.data_dir.clone(),
             store_url: set("PROWESS_STORE_URL"),
             master_key: set("PROWESS_MASTER_KEY").or_else(in_file),
+            reduced: false,
         }
     }
 }

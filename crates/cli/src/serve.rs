@@ -32,6 +32,9 @@ pub(crate) struct Args {
     /// PROWESS_MASTER_KEY (or PROWESS_MASTER_KEY_FILE) is set
     #[arg(long, value_name = "ADDRESS", env = "PROWESS_LISTEN")]
     listen: Option<String>,
+    /// Run code even if this host supports only a reduced sandbox
+    #[arg(long)]
+    reduced: bool,
     /// Do not serve the web console at /console
     #[arg(long)]
     no_console: bool,
@@ -49,7 +52,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     // would hold half as much memory again. If this fails, it only uses more memory.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::disable_transparent_huge_pages(true);
-    let source = args.place.source(args.listen.clone());
+    let source = args.place.source(args.listen.clone(), args.reduced);
     let mut loaded = source.load_or_first_problem()?;
     loaded.config.server.console &= !args.no_console;
     logging::start(args.log)?;

@@ -71,8 +71,8 @@ fn verdict(grade: &Grade) -> String {
     match grade {
         Grade::Strict => format!("{GOOD}strict{GOOD:#}: every sandbox feature is available"),
         Grade::Reduced { missing } => format!(
-            "{WARNING}reduced{WARNING:#}: without {}; commands run only with \
-             --reduced, or with reduced = true under [sandbox] in prowess.toml",
+            "{WARNING}reduced{WARNING:#}: without {}; code runs only with --reduced, such as \
+             `prowess serve --reduced`, or with reduced = true under [sandbox] in prowess.toml",
             missing.join(", ")
         ),
         Grade::Refused { reason } => format!("{ERROR}refused{ERROR:#}: {reason}"),

@@ -70,6 +70,7 @@ fn serve() {
         data_dir: variable("PROWESS_DATA_DIR").map(PathBuf::from),
         store_url: variable("PROWESS_STORE_URL"),
         master_key: variable("PROWESS_MASTER_KEY"),
+        ..ConfigOverrides::default()
     };
     let file = variable("PROWESS_CONFIG").map(PathBuf::from);
     let config = Config::load(file.as_deref(), &overrides).unwrap();

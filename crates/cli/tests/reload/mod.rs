@@ -34,11 +34,19 @@ struct ReloadCounts {
 
 impl ReloadedServer {
     fn start(config: &str) -> ReloadedServer {
+        ReloadedServer::start_with(&[], config)
+    }
+
+    /// With these arguments of `prowess serve`.
+    fn start_with(arguments: &[&str], config: &str) -> ReloadedServer {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("prowess.toml");
         std::fs::write(&path, config).unwrap();
         ReloadedServer {
-            server: TestServer::start(&[("PROWESS_CONFIG", path.to_str().unwrap())]),
+            server: TestServer::start_with(
+                arguments,
+                &[("PROWESS_CONFIG", path.to_str().unwrap())],
+            ),
             folder,
             http: reqwest::Client::new(),
         }
@@ -71,6 +79,17 @@ impl ReloadedServer {
         let request = self.http.get(format!("{}{path}", self.server.url()));
         let response = request.bearer_auth(MASTER).send().await.unwrap();
         response.text().await.unwrap()
+    }
+
+    /// How strong the sandbox is, once that is known.
+    async fn sandbox_level(&self) -> String {
+        loop {
+            let health: Value = serde_json::from_str(&self.get("/healthz").await).unwrap();
+            match health["sandbox"].as_str() {
+                Some("probing") => tokio::task::yield_now().await,
+                level => return level.unwrap().to_owned(),
+            }
+        }
     }
 
     async fn reload_counts(&self) -> ReloadCounts {
@@ -239,6 +258,43 @@ async fn what_needs_a_restart_is_refused_key_by_key() {
         answer["changed"],
         json!(["sandbox.processes", "server.uploads"])
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reduced_sandbox_that_the_command_line_accepts_stays_accepted() {
+    // Without such a group, this host has no control groups for the sandbox.
+    let config = "[sandbox]\ncgroup = \"no-such-group-of-prowess\"\n";
+    let mut refusing = ReloadedServer::start(config);
+    assert_eq!(refusing.sandbox_level().await, "refused");
+    let log = refusing.server.log();
+    let line = log.lines().find(|line| line.contains("no sandbox"));
+    let line = line.unwrap_or_else(|| panic!("{log}"));
+    assert!(line.contains("--reduced on the command line"), "{line}");
+
+    let server = ReloadedServer::start_with(&["--reduced"], config);
+    assert_eq!(server.sandbox_level().await, "reduced");
+    let shown = async || {
+        let shown = server.get("/v1/admin/configuration").await;
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        shown["settings"]["sandbox"]["reduced"].clone()
+    };
+    assert_eq!(shown().await, true);
+    // The file may say the same, and no longer say it.
+    for (text, changed) in [
+        (
+            format!("{config}reduced = true\n"),
+            json!(["sandbox.reduced"]),
+        ),
+        (config.to_owned(), json!(["sandbox.reduced"])),
+        (config.to_owned(), json!([])),
+    ] {
+        server.write_config(&text);
+        let (status, answer) = server.reload().await;
+        assert_eq!(status, 200, "{answer}");
+        assert_eq!(answer["changed"], changed, "{text}");
+        assert_eq!(shown().await, true);
+    }
+    assert_eq!(server.sandbox_level().await, "reduced");
 }
 
 #[tokio::test(flavor = "multi_thread")]

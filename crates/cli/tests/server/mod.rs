@@ -42,8 +42,13 @@ type Log = Arc<Mutex<String>>;
 impl TestServer {
     /// Starts it on a free port with a new data folder, and with these variables.
     pub(crate) fn start(variables: &[(&str, &str)]) -> TestServer {
+        TestServer::start_with(&[], variables)
+    }
+
+    /// The same with more arguments, which the gateway of a cluster in this process has not.
+    pub(crate) fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> TestServer {
         let folder = tempfile::tempdir().unwrap();
-        let (child, url, log) = spawn(folder.path(), variables);
+        let (child, url, log) = spawn(folder.path(), arguments, variables);
         TestServer {
             child,
             url,
@@ -55,7 +60,7 @@ impl TestServer {
     /// Kills it without a warning, and starts another one over the same data.
     pub(crate) fn kill_and_restart(&mut self, variables: &[(&str, &str)]) {
         self.kill();
-        (self.child, self.url, self.log) = spawn(self.folder.path(), variables);
+        (self.child, self.url, self.log) = spawn(self.folder.path(), &[], variables);
     }
 
     pub(crate) fn kill(&mut self) {
@@ -154,8 +159,9 @@ fn serve(folder: &Path) -> Command {
     command
 }
 
-fn spawn(folder: &Path, variables: &[(&str, &str)]) -> (Child, String, Log) {
+fn spawn(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> (Child, String, Log) {
     let mut child = serve(folder)
+        .args(arguments)
         .env("PROWESS_MASTER_KEY", MASTER)
         .env("PROWESS_LOG", "warn")
         .envs(variables.iter().copied())

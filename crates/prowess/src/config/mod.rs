@@ -185,7 +185,7 @@ impl Config {
         let providers = providers.unwrap_or_default();
         #[cfg(feature = "server")]
         let server = problems.record(server::check::check(&raw.server, overrides, &providers));
-        let sandbox = problems.record(sandbox::check(raw.sandbox, &data_dir));
+        let sandbox = problems.record(sandbox::check(raw.sandbox, &data_dir, overrides));
         let worker = problems.record(worker::check(&raw.worker, &data_dir));
         let cluster = problems.record(cluster::check(&raw.cluster));
         let audit_retention = audit::retention(&raw.audit);

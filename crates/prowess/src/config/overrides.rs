@@ -13,6 +13,9 @@ pub struct ConfigOverrides {
     pub store_url: Option<String>,
     /// `PROWESS_MASTER_KEY`
     pub master_key: Option<String>,
+    /// `--reduced`: code runs even if this host supports only a reduced sandbox. It is accepted
+    /// whatever the file says.
+    pub reduced: bool,
 }
 
 impl ConfigOverrides {
@@ -23,6 +26,7 @@ impl ConfigOverrides {
             "server.data_dir" => self.data_dir.is_some(),
             "server.master_key" => self.master_key.is_some(),
             "store.url" => self.store_url.is_some(),
+            "sandbox.reduced" => self.reduced,
             _ => false,
         }
     }

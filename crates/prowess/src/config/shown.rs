@@ -69,6 +69,9 @@ pub(super) fn without_secrets(file: &Spanned<DeTable<'_>>, overrides: &ConfigOve
         let place = source(url).unwrap_or("env:PROWESS_STORE_URL");
         override_with("store", "url", place.into());
     }
+    if overrides.reduced {
+        override_with("sandbox", "reduced", true.into());
+    }
     Value::Object(shown)
 }
 

@@ -9,12 +9,15 @@ use prowess_sandbox::{
 
 use super::{SandboxConfig, SandboxToml};
 use crate::config::error::ConfigError;
+use crate::config::overrides::ConfigOverrides;
 use crate::config::values::BytesSetting;
 
 pub(in crate::config) fn check(
-    raw: SandboxToml,
+    mut raw: SandboxToml,
     data_dir: &Path,
+    overrides: &ConfigOverrides,
 ) -> Result<SandboxConfig, ConfigError> {
+    raw.reduced |= overrides.reduced;
     Ok(SandboxConfig {
         backend: raw.backend,
         limits: sandbox_limits(&raw)?,

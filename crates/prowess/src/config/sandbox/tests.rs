@@ -29,6 +29,25 @@ fn commands_run_natively_and_strictly_by_default() {
     assert!(off.settings(off.backend).is_none());
 }
 
+#[test]
+fn a_reduced_sandbox_is_accepted_in_the_file_or_outside_of_it() {
+    let accepts = |text: &str, reduced: bool| {
+        let overrides = ConfigOverrides {
+            data_dir: Some("/data".into()),
+            reduced,
+            ..ConfigOverrides::default()
+        };
+        let config = Config::read(text, Path::new(""), &overrides).unwrap();
+        let settings = config.sandbox.settings(config.sandbox.backend);
+        settings.unwrap().allow_reduced
+    };
+    for file in ["", "[sandbox]\nreduced = false\n"] {
+        assert!(!accepts(file, false), "{file}");
+        assert!(accepts(file, true), "{file}");
+    }
+    assert!(accepts("[sandbox]\nreduced = true\n", false));
+}
+
 /// The settings by present and by earlier names.
 const PRESENT: &str = "tenant_disk_size = 16\nlayers_size = 18\nskills_size = 19\n\
     containers_per_tenant = 15\ncontainer_entries = 17\n\
