@@ -108,11 +108,9 @@ fn settings_of_litellm_are_imported_from_variables_and_from_wherever_it_reads_th
     name = "gpt"
     provider = "azure"
     model = "o3-eu"
+    base_model = "azure/gpt-4o"
     requests_per_minute = 10
     tokens_per_minute = 5000
-    input_price = 2.5
-    output_price = 10.0
-    cache_read_price = 1.25
 
     [[models]]
     name = "claude"

@@ -115,7 +115,7 @@ impl Target {
         credentials: CallCredentials<'_>,
         failures: &mut Vec<CallFailure>,
     ) -> Result<(ModelOutput, Vec<Dropped>), CallError> {
-        let dialect = http.upstream.dialect(&self.model, request.origin);
+        let dialect = http.upstream.dialect(self.api_name(http), request.origin);
         let options = self.options_for(http, dialect, request);
         let mut outgoing = write_request(dialect, request, &options)?;
         if let Some(model) = outgoing.body.get_mut("model") {

@@ -86,7 +86,7 @@ impl Target {
         request: &Request,
         credentials: CallCredentials<'_>,
     ) -> Result<Option<u64>, CallError> {
-        let Some(dialect) = http.upstream.token_counter_dialect(&self.model) else {
+        let Some(dialect) = http.upstream.token_counter_dialect(self.api_name(http)) else {
             return Ok(None);
         };
         let options = self.options_for(http, dialect, request);

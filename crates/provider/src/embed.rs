@@ -83,7 +83,7 @@ impl Target {
         request: &EmbeddingRequest,
         credentials: CallCredentials<'_>,
     ) -> Result<(EmbeddingResponse, Vec<Dropped>), CallError> {
-        let Some(dialect) = http.upstream.embedding_dialect(&self.model) else {
+        let Some(dialect) = http.upstream.embedding_dialect(self.api_name(http)) else {
             return Err(CallError::Unsupported {
                 provider: self.provider.name.clone(),
                 what: "create embeddings with this model; use an embedding model of OpenAI, \

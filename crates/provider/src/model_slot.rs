@@ -5,6 +5,7 @@ use crate::breaker::CircuitBreaker;
 use crate::config::{Price, WriteOverrides};
 use crate::deployments::state::DeploymentState;
 use crate::error::CallError;
+use crate::known_models::BaseModel;
 use crate::limiter::{CallPermit, ConcurrencyLimiter};
 
 /// State shared by all calls of one model.
@@ -14,6 +15,8 @@ pub(crate) struct ModelSlot {
     pub(crate) limiter: Option<ConcurrencyLimiter>,
     /// What it supports, where it differs from the defaults for its name.
     pub(crate) write_overrides: WriteOverrides,
+    /// The known model that it is, where its name does not say so.
+    pub(crate) base_model: Option<BaseModel>,
     pub(crate) price: Option<Price>,
     /// Whether the price is configured, and not that of a known model.
     pub(crate) has_own_price: bool,
@@ -30,6 +33,7 @@ impl ModelSlot {
             breaker,
             limiter: None,
             write_overrides: WriteOverrides::default(),
+            base_model: None,
             price: None,
             has_own_price: false,
             deployment: None,

@@ -12,6 +12,32 @@ pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k String>) -
         .map(|(_, known)| known)
 }
 
+/// What is suggested for a name, of pairs of a known name and what is suggested if that was meant:
+/// the nearest ones, the shortest first.
+pub(crate) fn nearest_of(
+    name: &str,
+    known: impl Iterator<Item = (String, String)>,
+    count: usize,
+) -> Vec<String> {
+    let limit = MAX_EDIT_DISTANCE.min(name.len() / 2);
+    let near = known.filter_map(|(known, suggested)| {
+        let distance = edit_distance(&known, name);
+        (distance <= limit).then_some((distance, suggested.len(), suggested))
+    });
+    let mut near: Vec<_> = near.collect();
+    near.sort();
+    let best = near.first().map(|(distance, ..)| *distance);
+    near.retain(|(distance, ..)| Some(*distance) == best);
+    let mut suggestions: Vec<String> = Vec::new();
+    for (_, _, suggested) in near {
+        if !suggestions.contains(&suggested) {
+            suggestions.push(suggested);
+        }
+    }
+    suggestions.truncate(count);
+    suggestions
+}
+
 /// The number of edits between two names.
 fn edit_distance(a: &str, b: &str) -> usize {
     // Clients choose the name; its length must not determine the work done here.

@@ -9,6 +9,7 @@ use crate::config::Price;
 use crate::error::CallError;
 use crate::http::HttpResponse;
 use crate::key::SecretText;
+use crate::known_models::BaseModel;
 use crate::model_slot::ModelSlot;
 use crate::provider::{HttpBackend, Provider, ProviderBackend};
 use crate::retry::RetryState;
@@ -58,6 +59,17 @@ impl Target {
         self.slot.price.as_ref().or(self.known_price.as_deref())
     }
 
+    /// The name that says what the model is: its own, or that of its base model.
+    pub(crate) fn base_name(&self) -> &str {
+        let base = self.slot.base_model.as_ref();
+        base.map_or(self.model.as_str(), BaseModel::model)
+    }
+
+    /// The name that says in which API it is called.
+    pub(crate) fn api_name<'t>(&'t self, http: &'t HttpBackend) -> &'t str {
+        http.upstream.api_name(&self.model, self.base_name())
+    }
+
     /// The retries of one call. A deployment that has others beside it is called once.
     pub(crate) fn retries<'a>(&self, http: &'a HttpBackend) -> RetryState<'a> {
         match self.slot.has_siblings {
@@ -71,16 +83,16 @@ impl Target {
         match &self.provider.backend {
             ProviderBackend::Http(http) => {
                 http.upstream
-                    .supports_pass_through(client, task, &self.model)
+                    .supports_pass_through(client, task, self.api_name(http))
             }
             ProviderBackend::Scripted(_) => false,
         }
     }
 
-    /// What the model supports: derived from its name and server, then overridden by its
-    /// entry.
+    /// What the model supports: derived from its name or its base model's, and its server, then
+    /// overridden by its entry.
     pub(crate) fn write_options(&self, http: &HttpBackend) -> WriteOptions {
-        let known = http.upstream.write_options(&self.model);
+        let known = http.upstream.write_options(&self.model, self.base_name());
         self.slot.write_overrides.apply(known)
     }
 

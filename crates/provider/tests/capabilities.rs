@@ -9,9 +9,10 @@ mod common;
 
 use common::{CHAT_RESPONSE, KEY, MESSAGES_RESPONSE, anthropic, forward, passed, quick, whole};
 use prowess_provider::config::{
-    AzureOptions, BedrockOptions, ModelConfig, OpenAiOptions, OpenRouterOptions, ProviderConfig,
-    ProviderKind, ProvidersConfig, VertexOptions, VllmOptions, WriteOverrides,
+    AzureAiOptions, AzureOptions, BedrockOptions, ModelConfig, OpenAiOptions, OpenRouterOptions,
+    ProviderConfig, ProviderKind, ProvidersConfig, VertexOptions, VllmOptions, WriteOverrides,
 };
+use prowess_provider::known_models::BaseModel;
 use prowess_provider::{ClientCredentials, Env, ModelTask, Providers};
 use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use prowess_wire::ClientDialect;
@@ -255,6 +256,67 @@ async fn azure_uses_responses_by_its_version_and_the_name_of_the_deployment() {
         let (path, _) = sent_with_tool(&providers, &upstream, model, client).await;
         assert_eq!(path, expected, "{model}");
     }
+}
+
+#[tokio::test]
+async fn a_deployment_of_any_name_supports_what_its_base_model_does() {
+    let upstream = MockUpstream::start().await;
+    let entry = |name: &str, provider: &str, model: &str, (kind, base): (&str, &str)| ModelConfig {
+        base_model: Some(BaseModel::find(kind, provider, base).unwrap()),
+        ..ModelConfig::new(name, provider).with_upstream_model(model)
+    };
+    let providers = Providers::new(ProvidersConfig {
+        providers: vec![
+            at(
+                &upstream,
+                "aws",
+                ProviderKind::new(BedrockOptions {
+                    region: Some("us-east-1".to_owned()),
+                    ..BedrockOptions::default()
+                }),
+            ),
+            at(
+                &upstream,
+                "foundry",
+                ProviderKind::new(AzureAiOptions::default()),
+            )
+            .with_base_url(format!("{}/openai/v1", upstream.url())),
+            at(
+                &upstream,
+                "azure",
+                ProviderKind::new(AzureOptions::default()),
+            ),
+        ],
+        models: vec![
+            entry(
+                "profile",
+                "aws",
+                "arn:aws:bedrock:us-east-1:1:application-inference-profile/x1",
+                ("bedrock", "us.anthropic.claude-opus-4-7"),
+            ),
+            entry(
+                "claude",
+                "foundry",
+                "prod-claude",
+                ("azure_ai", "anthropic/claude-opus-4-7"),
+            ),
+            entry("gpt", "azure", "prod-chat", ("azure", "gpt-5.6")),
+        ],
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
+    })
+    .unwrap();
+    for model in ["profile", "claude"] {
+        // Both are called in Anthropic's API: they get a response of it.
+        let (body, dropped) = sent(&providers, &upstream, model).await;
+        assert_eq!(body.get("temperature"), None, "{model}");
+        assert_eq!(dropped, ["temperature"], "{model}");
+        assert_eq!(body["max_tokens"], 128_000, "{model}");
+    }
+    let client = ClientDialect::Messages;
+    let (path, body) = sent_with_tool(&providers, &upstream, "gpt", client).await;
+    assert_eq!(path, "/openai/v1/responses");
+    assert_eq!(body["model"], "prod-chat");
 }
 
 #[tokio::test]

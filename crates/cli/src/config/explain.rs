@@ -99,6 +99,9 @@ fn write_deployment(
         ..
     } = one;
     writeln!(out, "{place}. {provider}/{model} ({kind}), weight {weight}")?;
+    if let Some(base) = &one.base_model {
+        writeln!(out, "   base model: {base}")?;
+    }
     writeln!(out, "   API key: {key}")?;
     writeln!(out, "   limits: {}", limits(&one.limits))?;
     writeln!(out, "   attempts: {}", one.attempts)?;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{
     BreakerPolicy, ConcurrencyLimit, CooldownPolicy, DeploymentStrategy, Price, WriteOverrides,
 };
+use crate::known_models::BaseModel;
 
 /// A model, by the name that clients use. Entries of one name are deployments of one model.
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ pub struct ModelConfig {
     /// The model name sent to the provider. Default: the client's name. A trailing `*` is
     /// replaced by what the `*` of the name matched.
     pub model: Option<String>,
+    /// The known model that it is, if its name does not say so.
+    pub base_model: Option<BaseModel>,
     /// Models to try, in this order, when this one fails: names of other entries or
     /// `provider/model`. Their own fallbacks are not followed.
     pub fallbacks: Vec<String>,
@@ -57,6 +60,7 @@ impl ModelConfig {
             aliases: Vec::new(),
             provider: provider.into(),
             model: None,
+            base_model: None,
             fallbacks: Vec::new(),
             context_fallbacks: Vec::new(),
             content_filter_fallbacks: Vec::new(),
@@ -102,6 +106,7 @@ impl ModelConfig {
             return vec![DeploymentConfig {
                 provider: self.provider.clone(),
                 model: self.model.clone(),
+                base_model: self.base_model.clone(),
                 weight: self.weight,
                 limit: self.limit.clone(),
                 minute_limits: self.minute_limits.clone(),
@@ -111,6 +116,7 @@ impl ModelConfig {
             }];
         }
         let taken_over = |own: &DeploymentConfig| DeploymentConfig {
+            base_model: own.base_model.clone().or_else(|| self.base_model.clone()),
             limit: own.limit.clone().or_else(|| self.limit.clone()),
             minute_limits: own.minute_limits.or(&self.minute_limits),
             breaker: own.breaker.clone().or_else(|| self.breaker.clone()),
@@ -132,6 +138,8 @@ pub struct DeploymentConfig {
     pub provider: String,
     /// The model name sent to the provider, as in [`ModelConfig::model`].
     pub model: Option<String>,
+    /// The known model that it is, as in [`ModelConfig::base_model`].
+    pub base_model: Option<BaseModel>,
     /// The part of the requests that it gets; 0 if only what no other deployment can take.
     pub weight: u32,
     /// Limit of concurrent calls.
@@ -152,6 +160,7 @@ impl DeploymentConfig {
         DeploymentConfig {
             provider: provider.into(),
             model: None,
+            base_model: None,
             weight: 1,
             limit: None,
             minute_limits: MinuteLimits::default(),

@@ -245,16 +245,16 @@ impl Upstream for AzureAi {
         Some(self.tokens.as_ref()?.source_name())
     }
 
-    fn write_options(&self, model: &str) -> WriteOptions {
-        let options = match self.is_claude(model) {
+    fn api_write_options(&self, model: &str) -> WriteOptions {
+        match self.is_claude(model) {
             true => self.anthropic.default_write_options(),
             false => self.openai.default_write_options(),
-        };
-        options.for_model(model, self.base().host_str())
+        }
     }
 
     fn request(&self, job: UpstreamJob<'_>, key: Option<&SecretText>) -> BuiltRequest {
-        if !self.is_claude(job.model) {
+        // The name of a deployment does not have to say that it is Claude; the dialect does.
+        if job.dialect != Dialect::Messages {
             return self.openai.request(job, key);
         }
         let mut request = self.anthropic.request(job, None)?;

@@ -328,6 +328,11 @@ impl Upstream for Vertex {
         &self.base
     }
 
+    /// Its addresses follow from the model's own name.
+    fn api_name<'m>(&self, model: &'m str, _base: &'m str) -> &'m str {
+        model
+    }
+
     fn supports_pass_through(&self, client: ClientDialect, task: ModelTask, model: &str) -> bool {
         let is_same = Dialect::from(client) == model_dialect(model);
         match client {
@@ -359,9 +364,9 @@ impl Upstream for Vertex {
         Some(Box::pin(async move { tokens.token().await.map(Some) }))
     }
 
-    fn write_options(&self, model: &str) -> WriteOptions {
+    fn api_write_options(&self, model: &str) -> WriteOptions {
         let api = model_api(model);
-        let options = match api {
+        match api {
             ModelApi::Anthropic | ModelApi::Google => self.default_write_options(),
             ModelApi::Publisher(_) | ModelApi::Shared => WriteOptions {
                 legacy_max_tokens: true,
@@ -371,8 +376,7 @@ impl Upstream for Vertex {
                 mistral_fields: api == MISTRAL,
                 ..WriteOptions::default()
             },
-        };
-        options.for_model(model, self.base().host_str())
+        }
     }
 
     fn request(&self, mut job: UpstreamJob<'_>, key: Option<&SecretText>) -> BuiltRequest {

@@ -7,10 +7,12 @@
 //!
 //! | module | owns |
 //! |---|---|
+//! | `base_model` | the known model that a deployment of another name is |
 //! | `of_target` | the facts of a target's model |
 //! | `spelling` | the spellings of one name: dates, regions, prefixes |
 //! | `vendor_prices` | what a vendor charges besides tokens, for all its models |
 
+mod base_model;
 mod of_target;
 mod spelling;
 mod vendor_prices;
@@ -20,6 +22,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::base_model::BaseModel;
 use self::spelling::{plain_name, same_model_elsewhere};
 pub(crate) use self::vendor_prices::complete;
 use crate::config::Price;

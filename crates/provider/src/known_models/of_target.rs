@@ -5,9 +5,12 @@ use crate::provider::ProviderBackend;
 use crate::target::Target;
 
 impl Target {
-    /// What is known of its model without configuration. A server that only has OpenAI's API is
-    /// not OpenAI; it may be a well-known provider by its name.
+    /// What is known of its model: of the one that its entry says it is, or by its name. A server
+    /// that only has OpenAI's API is not OpenAI; it may be a well-known provider by its name.
     pub fn known_model(&self) -> Option<&'static KnownModel> {
+        if let Some(base) = &self.slot.base_model {
+            return Some(base.known());
+        }
         let ProviderBackend::Http(_) = &self.provider.backend else {
             return None;
         };

@@ -16,6 +16,7 @@ use crate::config::{
 use crate::deployments::group::DeploymentGroup;
 use crate::deployments::state::DeploymentState;
 use crate::deployments::sticky::StickyMap;
+use crate::known_models::BaseModel;
 use crate::limiter::ConcurrencyLimiter;
 use crate::model_slot::ModelSlot;
 use crate::provider::Provider;
@@ -100,13 +101,16 @@ impl RoutingTable {
             }
         };
         let name = config.model.as_deref().unwrap_or(&model.name);
-        let known = || match name.ends_with('*') {
-            true => None,
-            false => known_price(&provider, name),
+        let base_model = config.base_model;
+        let known = || match &base_model {
+            Some(base) => base.price(),
+            None if name.ends_with('*') => None,
+            None => known_price(&provider, name),
         };
+        let base_name = base_model.as_ref().map_or(name, BaseModel::model);
         let own_price = config
             .price
-            .map(|price| complete_price(price, &provider, name));
+            .map(|price| complete_price(price, &provider, base_name));
         let has_own_price = own_price.is_some();
         let limits = &config.minute_limits;
         let has_state = has_siblings || !limits.is_empty();
@@ -115,6 +119,7 @@ impl RoutingTable {
             limiter: limit.map(|limit| ConcurrencyLimiter::new(&model.name, limit)),
             write_overrides: config.write_overrides.unwrap_or_default(),
             price: own_price.or_else(known),
+            base_model,
             has_own_price,
             deployment: has_state.then(|| DeploymentState::new(config.weight, limits)),
             has_siblings,

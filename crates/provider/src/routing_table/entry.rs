@@ -68,7 +68,9 @@ impl RouteEntry {
             let model = self.upstream_model(deployment, name, rest);
             // The price of a model that has only one name is found once, in its slot.
             let is_pattern = deployment.model_pattern(&self.name).ends_with('*');
-            let known_price = match is_pattern && deployment.slot.price.is_none() {
+            let slot = &deployment.slot;
+            let has_price = slot.price.is_some() || slot.base_model.is_some();
+            let known_price = match is_pattern && !has_price {
                 true => prices.find(&deployment.provider, &model),
                 false => None,
             };

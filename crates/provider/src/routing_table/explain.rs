@@ -72,6 +72,7 @@ fn fallbacks(entry: &RouteEntry, route: &Route, own: usize) -> FallbackExplanati
 
 fn deployment(target: &Target) -> DeploymentExplanation {
     let slot = &target.slot;
+    let base_model = slot.base_model.as_ref();
     let http = match &target.provider.backend {
         ProviderBackend::Http(http) => Some(http),
         ProviderBackend::Scripted(_) => None,
@@ -80,6 +81,7 @@ fn deployment(target: &Target) -> DeploymentExplanation {
         provider: target.provider().to_owned(),
         kind: target.kind(),
         model: target.model().to_owned(),
+        base_model: base_model.map(|base| base.written().to_owned()),
         weight: slot.deployment.as_ref().map_or(1, |state| state.weight),
         limits: limits(slot),
         breaker: breaker(&slot.breaker),

@@ -30,6 +30,9 @@ pub struct DeploymentExplanation {
     pub kind: &'static str,
     /// The model, as the provider calls it.
     pub model: String,
+    /// The known model that it is, if the configuration says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_model: Option<String>,
     /// Its part of the requests, among the deployments.
     pub weight: u32,
     /// Its limits.

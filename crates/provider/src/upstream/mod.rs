@@ -44,6 +44,12 @@ pub(crate) trait Upstream: fmt::Debug + Send + Sync {
         false
     }
 
+    /// The name that says in which API a model is called, of its own and that of the known model
+    /// that it is. Methods that take one name of a model get this one.
+    fn api_name<'m>(&self, _model: &'m str, base: &'m str) -> &'m str {
+        base
+    }
+
     /// Whether it accepts a client's bytes unchanged, and responds in the same dialect.
     fn supports_pass_through(&self, client: ClientDialect, task: ModelTask, model: &str) -> bool;
 
@@ -85,10 +91,16 @@ pub(crate) trait Upstream: fmt::Debug + Send + Sync {
         WriteOptions::default()
     }
 
-    /// What a model of it supports, unless its entry overrides it.
-    fn write_options(&self, model: &str) -> WriteOptions {
-        let options = self.default_write_options();
-        options.for_model(model, self.base().host_str())
+    /// The same for the API in which a model is called, where it has several.
+    fn api_write_options(&self, _model: &str) -> WriteOptions {
+        self.default_write_options()
+    }
+
+    /// What a model of it supports, unless its entry overrides it: by its own name and that of
+    /// the known model that it is.
+    fn write_options(&self, model: &str, base: &str) -> WriteOptions {
+        let options = self.api_write_options(self.api_name(model, base));
+        options.for_model(base, self.base().host_str())
     }
 
     /// Adds the credentials to the headers of any request.

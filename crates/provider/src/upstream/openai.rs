@@ -167,7 +167,7 @@ mod tests {
             ("http://127.0.0.1:8000/v1", false),
         ] {
             let upstream = OpenAi::new(base.parse().unwrap(), has_all).unwrap();
-            let options = upstream.write_options("m");
+            let options = upstream.write_options("m", "m");
             assert_eq!(options.custom_tools, has_all, "{base}");
             assert_eq!(options.openai_fields, has_all, "{base}");
         }

@@ -205,7 +205,7 @@ impl Config {
         let webhooks = problems.record(webhooks::check::check(&raw.webhooks));
         #[cfg(feature = "server")]
         let batches = problems.record(batches::check::check(&raw.batches));
-        let models = problems.record(models::check_all(raw.models));
+        let models = problems.record(models::check_all(raw.models, &providers));
         problems.ensure_none()?;
         let (Some(sandbox), Some(store), Some(runs), Some(kept), Some(models)) =
             (sandbox, store, runs, kept, models)

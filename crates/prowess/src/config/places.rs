@@ -3,8 +3,9 @@
 use toml::de::{DeTable, DeValue};
 
 /// The offset of the key of a setting, as errors name it: `server.listen`, `models.NAME.price`
-/// for the table of a list that has this `name`. If the key itself is not written, that of the
-/// closest table that is.
+/// for the table of a list that has this `name`, `models.NAME.deployments.2.weight` for the second
+/// table of a list without names. If the key itself is not written, that of the closest table that
+/// is.
 pub(super) fn find_key(file: &DeTable<'_>, setting: &str) -> Option<usize> {
     // A name may have dots of its own, so the text is compared from its start.
     file.iter().find_map(|(key, value)| {
@@ -41,12 +42,18 @@ fn find_in(value: &DeValue<'_>, setting: &str) -> Option<usize> {
                     None => rest.is_empty().then_some(place),
                 }
             });
-            // Of several tables without names, nobody knows which one is meant.
+            let numbered = || {
+                let (number, rest) = setting.split_once('.')?;
+                let index = number.parse::<usize>().ok()?.checked_sub(1)?;
+                let (place, table) = tables.get(index)?;
+                Some(find_key(table, rest).unwrap_or(*place))
+            };
+            // Of several tables without names or a number, nobody knows which one is meant.
             let only = || match tables.as_slice() {
                 [(place, table)] => Some(find_key(table, setting).unwrap_or(*place)),
                 _ => None,
             };
-            named.or_else(only)
+            named.or_else(numbered).or_else(only)
         }
         _ => None,
     }

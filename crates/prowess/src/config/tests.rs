@@ -151,6 +151,54 @@ fn mistakes_in_providers_and_models_are_reported_with_their_place() {
     insta::assert_snapshot!(first_problem("[models]\nname = \"a\"\n"), @"line 1: models: must be a list in brackets, not map");
 }
 
+/// A model on Azure or on a server of the house, as line 9 and later say.
+fn with_base_model(rest: &str) -> String {
+    format!(
+        "[providers.azure]\nkind = \"azure\"\nbase_url = \"https://acme.openai.azure.com\"\n\
+         [providers.house]\nkind = \"openai\"\nbase_url = \"http://127.0.0.1:1/v1\"\n\
+         [[models]]\nname = \"chat\"\n{rest}\n"
+    )
+}
+
+#[test]
+fn a_base_model_is_one_of_the_same_kind_of_provider_or_of_the_one_that_is_named() {
+    let config = read_config(&with_base_model(
+        "base_model = \"gpt-5.1\"\n\
+         [[models.deployments]]\nprovider = \"azure\"\nmodel = \"prod-chat\"\n\
+         [[models.deployments]]\nprovider = \"house\"\n\
+         [[models.deployments]]\nprovider = \"azure\"\nbase_model = \"openai/gpt-5.4\"\n\
+         [[models]]\nname = \"other\"\nprovider = \"anthropic\"\n\
+         base_model = \"claude-opus-4-5\"\n",
+    ));
+    let models = config.unwrap().gateway.models;
+    let deployments = models.iter().flat_map(|model| &model.deployments);
+    let all = deployments.map(|one| &one.base_model);
+    let known = all.chain([&models[1].base_model]).map(|base| {
+        let known = base.as_ref().unwrap().known();
+        format!("{}/{}", known.provider, known.model)
+    });
+    let known: Vec<_> = known.collect();
+    assert_eq!(
+        known,
+        [
+            "azure/gpt-5.1",
+            "openai/gpt-5.1",
+            "openai/gpt-5.4",
+            "anthropic/claude-opus-4-5"
+        ]
+    );
+}
+
+#[test]
+fn a_base_model_that_is_not_known_is_reported_with_the_nearest_ones() {
+    let about = |rest: &str| first_problem(&with_base_model(rest));
+    insta::assert_snapshot!(about("provider = \"azure\"\nbase_model = \"gtp-5.1\""), @"line 10: models.chat.base_model: `gtp-5.1` is not a known model; did you mean `gpt-5.1` or `openai/gpt-5.1`?");
+    insta::assert_snapshot!(about("provider = \"house\"\nbase_model = \"prod-chat-of-acme\""), @"line 10: models.chat.base_model: `prod-chat-of-acme` is not a known model; use MODEL or PROVIDER/MODEL as `prowess models` shows it");
+    let own = "[[models.deployments]]\nprovider = \"azure\"\n";
+    insta::assert_snapshot!(about(&format!("{own}{own}base_model = \"gtp-5.1\"")), @"line 13: models.chat.deployments.2.base_model: `gtp-5.1` is not a known model; did you mean `gpt-5.1` or `openai/gpt-5.1`?");
+    insta::assert_snapshot!(about(&format!("base_model = \"gtp-5.1\"\n{own}")), @"line 9: models.chat.base_model: `gtp-5.1` is not a known model; did you mean `gpt-5.1` or `openai/gpt-5.1`?");
+}
+
 #[test]
 fn a_script_is_found_beside_its_configuration() {
     let text = "[providers.s]\nkind = \"scripted\"\nscript = \"script.toml\"\n";

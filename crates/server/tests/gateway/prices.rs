@@ -2,9 +2,10 @@
 //! a response comes.
 
 use prowess_provider::config::{
-    LongPrice, ModelConfig, OpenAiOptions, Price, ProviderConfig, ProviderKind, ProvidersConfig,
-    SpecialPrices,
+    AzureOptions, LongPrice, ModelConfig, OpenAiOptions, Price, ProviderConfig, ProviderKind,
+    ProvidersConfig, SpecialPrices,
 };
+use prowess_provider::known_models::BaseModel;
 use prowess_provider::{Env, Providers};
 use prowess_server::ServerSettings;
 use prowess_store::{BudgetPeriod, KeyBudget, KeyLimits, KeyScope};
@@ -179,6 +180,30 @@ async fn openai_gateway(responses: bool, price: Price) -> Gateway {
         .await
 }
 
+/// The model `chat`: a deployment on Azure whose own name says nothing.
+async fn azure_gateway(base_model: &str, price: Option<Price>) -> Gateway {
+    let gateway = Gateway::start().await;
+    let provider = ProviderConfig::new("azure", ProviderKind::new(AzureOptions::default()))
+        .with_base_url(gateway.upstream.url())
+        .with_api_key(KEY);
+    let providers = Providers::new(ProvidersConfig {
+        providers: vec![provider],
+        models: vec![ModelConfig {
+            base_model: Some(BaseModel::find("azure", "azure", base_model).unwrap()),
+            price,
+            ..ModelConfig::new("chat", "azure").with_upstream_model("prod-chat")
+        }],
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
+    });
+    gateway
+        .beside(ServerSettings {
+            providers: Some(providers.unwrap()),
+            ..ServerSettings::default()
+        })
+        .await
+}
+
 fn price() -> Price {
     Price {
         input: 1.0,
@@ -225,6 +250,40 @@ async fn a_service_tier_changes_the_price_of_tokens() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_deployment_of_any_name_costs_what_its_base_model_does() {
+    let in_tier = |body: &str| {
+        let tier = "\"created\":1,\"service_tier\":\"priority\",";
+        body.replace("\"created\":1,", tier)
+    };
+    // 30 tokens of input and 10 of output: of GPT-5.1 with twice its price in this tier; its own
+    // price has none for it.
+    for (own, cost) in [(None, 0.000_275), (Some(price()), 0.000_05)] {
+        for client in [ClientDialect::Chat, ClientDialect::Messages] {
+            for stream in [false, true] {
+                let gateway = azure_gateway("gpt-5.1", own.clone()).await;
+                gateway.upstream.respond(match stream {
+                    false => MockResponse::json(200, &in_tier(CHAT)),
+                    true => MockResponse::sse(&in_tier(CHAT_STREAM)).in_chunks(50),
+                });
+                let request = question(client, "chat", stream).to_string();
+                let answer = gateway.post(path(client), request).await;
+                assert_eq!(answer.status, 200, "{}", answer.text());
+                let usage = usage(&gateway).await;
+                assert_eq!(usage["cost"], cost, "{client:?} {stream}: {usage}");
+            }
+        }
+    }
+    // A long input, at the prices of GPT-5.4 for it: 1.5 + 0.000225.
+    let gateway = azure_gateway("openai/gpt-5.4", None).await;
+    let long = CHAT.replace("\"prompt_tokens\":30", "\"prompt_tokens\":300000");
+    gateway.upstream.respond(MockResponse::json(200, &long));
+    let request = question(ClientDialect::Chat, "chat", false).to_string();
+    gateway.post(path(ClientDialect::Chat), request).await;
+    let usage = usage(&gateway).await;
+    assert_eq!(usage["cost"], 1.500_225, "{usage}");
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! One entry of `model_list`: a deployment of the model of its name.
 
-use prowess_provider::config::Price;
 use prowess_provider::known_models;
 use serde_json::Value;
 
@@ -26,6 +25,8 @@ pub(super) struct ImportedModel {
 pub(super) struct ImportedDeployment {
     pub(super) provider: String,
     pub(super) model: String,
+    /// The known model that it is, as Prowess writes it.
+    pub(super) base_model: Option<String>,
     /// Its part of the requests; LiteLLM's may be a fraction.
     pub(super) weight: Option<f64>,
     /// Limits, by Prowess's keys.
@@ -154,22 +155,12 @@ fn read_model(
     }
     let is_named = !base_models.is_empty();
     base_models.extend(base_model);
-    if let Some(base_model) = base_models.first().filter(|_| prices.is_empty()) {
-        let known = known_price(kind, base_model);
-        if known.is_none() && is_named {
-            notes.push(format!(
-                "no price is known of its base_model `{base_model}`"
-            ));
-        }
-        let special = known.as_ref().and_then(|price| price.special.as_ref());
-        if special.is_some_and(|special| special.long.is_some()) {
-            notes.push(format!(
-                "the price of long inputs of `{base_model}` is not imported"
-            ));
-        }
-        prices = known
-            .map(|price| written_prices(&price))
-            .unwrap_or_default();
+    let base_model = base_models.first();
+    let known = base_model.and_then(|base_model| known_name(kind, base_model));
+    if let Some(base_model) = base_model.filter(|_| is_named && known.is_none()) {
+        notes.push(format!(
+            "its base_model `{base_model}` is not a known model"
+        ));
     }
     let has = |prices: &[(&str, f64)], key: &str| prices.iter().any(|(known, _)| *known == key);
     let has_both = has(&prices, "input_price") && has(&prices, "output_price");
@@ -195,6 +186,7 @@ fn read_model(
     let deployment = ImportedDeployment {
         provider,
         model,
+        base_model: known,
         weight: weight.or_else(|| info.take_number("weight")),
         numbers,
         prices,
@@ -239,29 +231,16 @@ fn take_search_price(fields: &mut SettingFields) -> Option<f64> {
 
 const SEARCH_PRICES: &str = "search_context_cost_per_query";
 
-/// The price of the model that a deployment of another name is. It may be named with its
-/// provider, and a region.
-fn known_price(kind: &str, base_model: &str) -> Option<Price> {
+/// The known model that a deployment of another name is, as `PROVIDER/MODEL`. LiteLLM may name it
+/// with its provider, and a region.
+fn known_name(kind: &str, base_model: &str) -> Option<String> {
     let named = base_model.split_once('/');
     let named = named.and_then(|(prefix, model)| Some((provider::kind_name(prefix)?, model)));
     let (kind, model) = named.unwrap_or((kind, base_model));
     let last = model.rsplit('/').next().unwrap_or(model);
-    known_models::price(kind, model).or_else(|| known_models::price(kind, last))
-}
-
-/// A price by Prowess's keys. That of searches is the vendor's, which needs no entry.
-fn written_prices(price: &Price) -> Vec<(&'static str, f64)> {
-    let all = [
-        ("input_price", Some(price.input)),
-        ("output_price", Some(price.output)),
-        ("cache_read_price", price.cache_read),
-        ("cache_write_price", price.cache_write),
-        ("cache_write_1h_price", price.cache_write_1h),
-    ];
-    let known = all.into_iter();
-    known
-        .filter_map(|(key, price)| Some((key, price?)))
-        .collect()
+    let mut names = [model, last].into_iter();
+    let known = names.find(|name| known_models::find(kind, name).is_some())?;
+    Some(format!("{kind}/{known}"))
 }
 
 /// A name for a provider's table: that of an equal table, or the next free one.

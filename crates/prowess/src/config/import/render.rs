@@ -113,6 +113,9 @@ fn write_target(model: &ImportedModel, deployment: &ImportedDeployment, out: &mu
     if deployment.model != model.name {
         out.push_str(&format!("model = {}\n", render_text(&deployment.model)));
     }
+    if let Some(base_model) = &deployment.base_model {
+        out.push_str(&format!("base_model = {}\n", render_text(base_model)));
+    }
 }
 
 fn write_numbers(deployment: &ImportedDeployment, factor: f64, out: &mut String) {

@@ -117,7 +117,7 @@ model_list:
 }
 
 #[test]
-fn a_profile_of_bedrock_is_called_and_has_the_price_of_its_model() {
+fn a_profile_of_bedrock_is_called_and_is_known_as_its_model() {
     let profile = "arn:aws:bedrock:us-east-1:1:application-inference-profile/x1";
     let (toml, ignored) = import(&format!(
         r#"
@@ -136,7 +136,9 @@ model_list:
 "#
     ));
     for lines in [
-        &*format!("model = \"{profile}\"\ninput_price = "),
+        &*format!(
+            "model = \"{profile}\"\nbase_model = \"bedrock/us.anthropic.claude-sonnet-4-6\"\n"
+        ),
         "model = \"arn:aws:bedrock:us-east-1:1:imported-model/x2\"",
     ] {
         assert!(toml.contains(lines), "{lines}: {toml}");
@@ -146,7 +148,7 @@ model_list:
 }
 
 #[test]
-fn what_a_deployment_has_in_common_with_another_model_is_its_price_and_the_rest_is_reported() {
+fn what_is_known_of_a_deployment_is_named_and_what_is_not_known_is_reported() {
     let (toml, ignored) = import(
         r"
 model_list:
@@ -155,13 +157,33 @@ model_list:
     model_info: {base_model: gemini/gemini-2.5-pro}
   - model_name: other
     litellm_params: {model: openai/mine, base_model: openai/none}
+  - model_name: prod
+    litellm_params:
+      model: azure/prod-chat
+      api_base: https://acme.openai.azure.com
+      input_cost_per_token: 0.000001
+      output_cost_per_token: 0.000002
+    model_info: {base_model: azure/eu/gpt-5.1-2025-11-13}
+  - model_name: same
+    litellm_params:
+      model: azure/same-chat
+      api_base: https://acme.openai.azure.com
+      base_model: gpt-5.1
 ",
     );
-    assert!(toml.contains("input_price = 1.25\n"), "{toml}");
+    for lines in [
+        "model = \"mine\"\nbase_model = \"gemini/gemini-2.5-pro\"\n\n",
+        "model = \"mine\"\n\n",
+        // Its own prices win.
+        "model = \"prod-chat\"\nbase_model = \"azure/gpt-5.1-2025-11-13\"\ninput_price = 1.0\n\
+         output_price = 2.0\n",
+        "model = \"same-chat\"\nbase_model = \"azure/gpt-5.1\"\n",
+    ] {
+        assert!(toml.contains(lines), "{lines}: {toml}");
+    }
     assert_eq!(
         ignored,
-        "model_list[0]: the price of long inputs of `gemini/gemini-2.5-pro` is not imported\n\
-         model_list[1]: no price is known of its base_model `openai/none`"
+        "model_list[1]: its base_model `openai/none` is not a known model"
     );
 }
 

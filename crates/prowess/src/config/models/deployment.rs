@@ -1,10 +1,10 @@
 //! `[[models.deployments]]`: one of several deployments of a model.
 
-use prowess_provider::config::{DeploymentConfig, MinuteLimits};
+use prowess_provider::config::{DeploymentConfig, MinuteLimits, ProviderConfig};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::values::{limit, price};
+use super::values::{base_model, limit, price};
 use crate::config::error::ConfigError;
 
 /// One deployment. What it does not set, it takes over from its model.
@@ -18,6 +18,10 @@ pub(super) struct DeploymentToml {
     /// Model name sent to the provider.
     #[schemars(extend("x-shown" = true, "x-default" = "the name in the request"))]
     model: Option<String>,
+    /// The known model that it is, if its name does not say so: `MODEL` of the same kind of
+    /// provider, or `PROVIDER/MODEL`.
+    #[schemars(extend("x-shown" = true, "x-default" = "that of the model"))]
+    base_model: Option<String>,
     /// The part of the requests that it gets; 0 for only those that no other can take.
     #[schemars(extend("x-default" = "`1`"))]
     weight: Option<u32>,
@@ -51,7 +55,18 @@ pub(super) struct DeploymentToml {
 }
 
 impl DeploymentToml {
-    pub(super) fn check(self, entry: &str) -> Result<DeploymentConfig, ConfigError> {
+    /// `model` is the entry of its model, and the `base_model` there.
+    pub(super) fn check(
+        self,
+        entry: &str,
+        model: (&str, Option<&str>),
+        providers: &[ProviderConfig],
+    ) -> Result<DeploymentConfig, ConfigError> {
+        let (base_entry, base) = match &self.base_model {
+            Some(own) => (entry, Some(own.as_str())),
+            None => model,
+        };
+        let base_model = base_model(base_entry, base, &self.provider, providers)?;
         let prices = [
             self.input_price,
             self.output_price,
@@ -62,6 +77,7 @@ impl DeploymentToml {
         ];
         Ok(DeploymentConfig {
             model: self.model,
+            base_model,
             weight: self.weight.unwrap_or(1),
             limit: limit(entry, self.concurrent, None, None)?,
             minute_limits: MinuteLimits {

@@ -7,14 +7,14 @@ mod values;
 use std::time::Duration;
 
 use prowess_provider::config::{
-    BreakerPolicy, DeploymentConfig, MinuteLimits, ModelConfig, WriteOverrides,
+    BreakerPolicy, DeploymentConfig, MinuteLimits, ModelConfig, ProviderConfig, WriteOverrides,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use self::choice::{CooldownToml, StickySetting, StrategySetting};
 use self::deployment::DeploymentToml;
-use self::values::{limit, price};
+use self::values::{base_model, limit, price};
 use super::error::ConfigError;
 use super::values::DurationSetting;
 
@@ -36,6 +36,10 @@ pub(super) struct ModelToml {
     /// Model name sent to the provider.
     #[schemars(extend("x-shown" = true, "x-default" = "the name in the request"))]
     model: Option<String>,
+    /// The known model that it is, if its name does not say so: `MODEL` of the same kind of
+    /// provider, or `PROVIDER/MODEL`. Price, limits and what the model supports follow from it.
+    #[schemars(extend("x-shown" = true, "x-default" = "by the model's name"))]
+    base_model: Option<String>,
     /// Several deployments of the model, instead of `provider` and `model`.
     #[serde(default)]
     deployments: Vec<DeploymentToml>,
@@ -135,14 +139,19 @@ pub(super) struct ModelToml {
     cache_breakpoints: Option<bool>,
 }
 
-pub(super) fn check_all(raw: Vec<ModelToml>) -> Result<Vec<ModelConfig>, ConfigError> {
-    raw.into_iter().map(ModelToml::check).collect()
+/// `providers` are the configured ones.
+pub(super) fn check_all(
+    raw: Vec<ModelToml>,
+    providers: &[ProviderConfig],
+) -> Result<Vec<ModelConfig>, ConfigError> {
+    let checked = raw.into_iter().map(|model| model.check(providers));
+    checked.collect()
 }
 
 impl ModelToml {
-    fn check(mut self) -> Result<ModelConfig, ConfigError> {
+    fn check(mut self, providers: &[ProviderConfig]) -> Result<ModelConfig, ConfigError> {
         let entry = format!("models.{}", self.name);
-        let deployments = self.deployments(&entry)?;
+        let deployments = self.deployments(&entry, providers)?;
         let provider = match (self.provider.take(), deployments.is_empty()) {
             (Some(provider), _) => provider,
             (None, false) => String::new(),
@@ -150,6 +159,11 @@ impl ModelToml {
                 let reason = "it is missing; name a provider, or set deployments";
                 return Err(ConfigError::invalid(format!("{entry}.provider"), reason));
             }
+        };
+        // Each of several deployments has taken it over, as its provider names models.
+        let base_model = match deployments.is_empty() {
+            true => base_model(&entry, self.base_model.as_deref(), &provider, providers)?,
+            false => None,
         };
         let prices = [
             self.input_price,
@@ -175,6 +189,7 @@ impl ModelToml {
             sticky: self.sticky.map(StickySetting::get),
             aliases: self.aliases,
             model: self.model,
+            base_model,
             fallbacks: self.fallbacks,
             context_fallbacks: self.context_fallbacks,
             content_filter_fallbacks: self.content_filter_fallbacks,
@@ -182,7 +197,11 @@ impl ModelToml {
         })
     }
 
-    fn deployments(&mut self, entry: &str) -> Result<Vec<DeploymentConfig>, ConfigError> {
+    fn deployments(
+        &mut self,
+        entry: &str,
+        providers: &[ProviderConfig],
+    ) -> Result<Vec<DeploymentConfig>, ConfigError> {
         let deployments = std::mem::take(&mut self.deployments);
         if deployments.is_empty() {
             return Ok(Vec::new());
@@ -197,9 +216,11 @@ impl ModelToml {
                 return Err(ConfigError::invalid(format!("{entry}.{key}"), reason));
             }
         }
+        let model = (entry, self.base_model.as_deref());
         let checked = deployments.into_iter().enumerate();
         let checked = checked.map(|(index, deployment)| {
-            deployment.check(&format!("{entry}.deployments.{}", index + 1))
+            let entry = format!("{entry}.deployments.{}", index + 1);
+            deployment.check(&entry, model, providers)
         });
         checked.collect()
     }

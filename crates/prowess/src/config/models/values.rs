@@ -1,9 +1,47 @@
-//! What a model and each of its deployments can have: a limit of concurrent calls, a price.
+//! What a model and each of its deployments can have: the known model that it is, a limit of
+//! concurrent calls, a price.
 
-use prowess_provider::config::{ConcurrencyLimit, Price};
+use prowess_provider::config::{ConcurrencyLimit, Price, ProviderConfig};
+use prowess_provider::kinds;
+use prowess_provider::known_models::BaseModel;
 
 use crate::config::error::ConfigError;
 use crate::config::values::DurationSetting;
+
+/// The known model that a deployment is, as `base_model` of this entry says.
+pub(super) fn base_model(
+    entry: &str,
+    written: Option<&str>,
+    provider: &str,
+    providers: &[ProviderConfig],
+) -> Result<Option<BaseModel>, ConfigError> {
+    let Some(written) = written else {
+        return Ok(None);
+    };
+    let configured = providers.iter().find(|one| one.name == provider);
+    let built_in = || {
+        let mut all = kinds::all().iter();
+        all.find(|kind| kind.provider == Some(provider))
+            .map(|kind| kind.name)
+    };
+    let kind = configured.map(|one| one.kind.as_str()).or_else(built_in);
+    let found = BaseModel::find(kind.unwrap_or_default(), provider, written);
+    match (found, kind) {
+        (Some(found), _) => Ok(Some(found)),
+        // A provider that does not exist is an error of its own.
+        (None, None) => Ok(None),
+        (None, Some(kind)) => {
+            let near = BaseModel::nearest(kind, provider, written);
+            let near: Vec<_> = near.iter().map(|name| format!("`{name}`")).collect();
+            let hint = match near.as_slice() {
+                [] => "use MODEL or PROVIDER/MODEL as `prowess models` shows it".to_owned(),
+                near => format!("did you mean {}?", near.join(" or ")),
+            };
+            let reason = format!("`{written}` is not a known model; {hint}");
+            Err(ConfigError::invalid(format!("{entry}.base_model"), reason))
+        }
+    }
+}
 
 /// The limit of concurrent calls of an entry.
 pub(super) fn limit(
