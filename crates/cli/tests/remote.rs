@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 mod addresses;
+mod push_several;
 mod server;
 
 use std::fs;

@@ -196,7 +196,7 @@ rules! {
     UPLOAD_NAME = "upload-name" Error: "An uploaded skill has a portable name: a-z, 0-9 and single hyphens inside, at most 64 characters.",
         "Rename the skill.";
     UPLOAD_RESERVED = "upload-reserved" Error: "A name does not contain the words `anthropic` or `claude`.",
-        "Rename the skill.";
+        "Rename a copy, its folder and `name` in its SKILL.md, and upload that; `prowess run` and `prowess mcp` use a folder under any name.";
     UPLOAD_XML = "upload-xml" Error: "Name and description contain no XML tags.",
         "Remove the tags.";
     UPLOAD_DESCRIPTION = "upload-description" Error: "An uploaded skill's description has at most 1024 characters.",

@@ -2,6 +2,7 @@
 
 use prowess_client::{ImportOptions, ImportedSkill};
 
+use super::stored_line::{UNCHANGED, stored_line};
 use crate::client::{self, RemoteArgs};
 use crate::{Exit, output};
 
@@ -68,12 +69,12 @@ fn describe(skill: &ImportedSkill) -> String {
         return format!("{name}: {error}");
     }
     let what = match (skill.outcome.as_str(), skill.created_skill) {
-        ("unchanged", _) => "nothing changed",
+        ("unchanged", _) => UNCHANGED,
         (_, true) => "new skill",
         (_, false) => "new version",
     };
     let version = skill.version.as_deref().unwrap_or("-");
     let id = skill.skill_id.as_deref().unwrap_or("-");
     let version_id = skill.version_id.as_deref().unwrap_or("-");
-    format!("{name}: {what}, version {version} ({id}, {version_id})")
+    stored_line(name, what, version, id, version_id)
 }

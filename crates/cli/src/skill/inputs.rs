@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use prowess_source::{Origin, SearchBounds, SourceError};
+use prowess_source::{Discovery, Origin, SearchBounds, SourceError};
 
 use crate::fetch::FetchArgs;
 use crate::{display_path, output};
@@ -32,15 +32,7 @@ pub(super) fn open_all(paths: &[PathBuf], fetch: &FetchArgs) -> anyhow::Result<S
                         .unreadable
                         .push(SourceError::NotASource(path.clone()));
                 }
-                if discovery.cut_short {
-                    let limit = SearchBounds::default();
-                    output::print_remark(&format!(
-                        "{}: the search ended early, after {} folders or {} levels",
-                        display_path(path),
-                        limit.max_folders,
-                        limit.max_depth
-                    ));
-                }
+                remark_cut_short(path, &discovery);
                 inputs.origins.extend(origins);
                 for error in discovery.unreadable {
                     inputs.add_unreadable(error);
@@ -59,18 +51,53 @@ impl SkillInputs {
     }
 }
 
-/// Opens a source that must have exactly one skill.
-pub(crate) fn open_one(path: &Path, fetch: &FetchArgs) -> anyhow::Result<Origin> {
-    let (mut origins, discovery) = fetch.open_one(path)??;
-    if let (true, Some(error)) = (origins.is_empty(), discovery.unreadable.into_iter().next()) {
-        return Err(error.into());
+fn remark_cut_short(path: &Path, discovery: &Discovery) {
+    if discovery.cut_short {
+        let limit = SearchBounds::default();
+        output::print_remark(&format!(
+            "{}: the search ended early, after {} folders or {} levels",
+            display_path(path),
+            limit.max_folders,
+            limit.max_depth
+        ));
     }
-    match (origins.pop(), origins.len()) {
-        (Some(origin), 0) => Ok(origin),
-        (None, _) => anyhow::bail!(
+}
+
+/// Why a source has no skill.
+fn no_skill(path: &Path, discovery: Discovery) -> anyhow::Error {
+    match discovery.unreadable.into_iter().next() {
+        Some(error) => error.into(),
+        None => anyhow::anyhow!(
             "{}: no SKILL.md in this folder or below",
             display_path(path)
         ),
+    }
+}
+
+/// Opens a source that must have a skill, and may have several. What of it cannot be read is
+/// reported and counted.
+pub(super) fn open_some(path: &Path, fetch: &FetchArgs) -> anyhow::Result<SkillInputs> {
+    let (origins, discovery) = fetch.open_one(path)??;
+    if origins.is_empty() {
+        return Err(no_skill(path, discovery));
+    }
+    remark_cut_short(path, &discovery);
+    let mut inputs = SkillInputs {
+        origins,
+        unreadable: Vec::new(),
+    };
+    for error in discovery.unreadable {
+        inputs.add_unreadable(error);
+    }
+    Ok(inputs)
+}
+
+/// Opens a source that must have exactly one skill.
+pub(crate) fn open_one(path: &Path, fetch: &FetchArgs) -> anyhow::Result<Origin> {
+    let (mut origins, discovery) = fetch.open_one(path)??;
+    match (origins.pop(), origins.len()) {
+        (Some(origin), 0) => Ok(origin),
+        (None, _) => Err(no_skill(path, discovery)),
         (Some(_), more) => anyhow::bail!(
             "{}: has {} skills; select one{}",
             display_path(path),

@@ -24,6 +24,7 @@ mod route;
 mod route_local;
 mod scan;
 mod show;
+mod stored_line;
 mod usage;
 mod validate;
 mod versions;
@@ -55,10 +56,11 @@ pub(super) enum Command {
     Scan(scan::Args),
     /// Explain a rule, or list all of them
     Explain(explain::Args),
-    /// Upload a skill to a server
+    /// Upload skills to a server
     ///
-    /// It becomes a new skill, or a new version of the skill with the same name. Nothing is
-    /// uploaded when the latest version has the same files.
+    /// Each becomes a new skill, or a new version of the skill with the same name. Nothing is
+    /// uploaded when the latest version has the same files. Of several skills the others are
+    /// uploaded when one is refused; then the exit code is 1.
     Push(push::Args),
     /// Download a skill from a server
     Pull(pull::Args),

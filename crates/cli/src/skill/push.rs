@@ -1,22 +1,26 @@
 //! `prowess skill push SOURCE`
 
+mod several;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use prowess_client::{Client, ProgressCallback, PushOptions, PushResult, PushTarget};
+use prowess_client::{Client, Error, ProgressCallback, PushOptions, PushResult, PushTarget};
 use prowess_skill::{BundleLimits, Profile, Skill};
-use serde_json::json;
+use prowess_source::Origin;
+use serde_json::{Value, json};
 
 use super::inputs;
+use super::stored_line::{UNCHANGED, stored_line};
 use crate::client::{self, RemoteArgs};
 use crate::fetch::FetchArgs;
 use crate::output::{self, format_size};
 use crate::{Exit, paths, progress, snippet};
 
-/// Upload a skill to a server.
+/// Upload skills to a server.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A skill's folder, archive, SKILL.md or URL
+    /// A folder, archive or URL with a skill or with several, or a SKILL.md
     #[arg(value_name = "SOURCE", value_parser = paths::path_parser())]
     path: PathBuf,
     /// Create a version of this skill; default: the skill with the same name
@@ -44,7 +48,14 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let origin = inputs::open_one(&args.path, &args.fetch)?;
+    let inputs = inputs::open_some(&args.path, &args.fetch)?;
+    match (inputs.origins.as_slice(), inputs.unreadable.as_slice()) {
+        ([origin], []) => push_one(args, origin),
+        _ => several::run(args, &inputs),
+    }
+}
+
+fn push_one(args: &Args, origin: &Origin) -> anyhow::Result<Exit> {
     let loaded = origin.load(&BundleLimits::default(), Profile::Upload)?;
     snippet::print_problems(&loaded, origin.path());
     let Some(skill) = loaded.skill.as_ref().filter(|_| loaded.is_valid()) else {
@@ -52,12 +63,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Problems);
     };
     let client = args.remote.connect()?;
-    let pushed = client::block_on(push(args, &client, skill))?;
-    print_report(args, skill, &pushed)?;
+    let pushed = client::block_on(async { anyhow::Ok(upload(args, &client, skill).await?) })?;
+    if args.json {
+        output::print_json(&pushed_json(skill, &pushed))?;
+    } else {
+        output::print_text(&format!("{}\n", describe(skill, &pushed)))?;
+    }
     Ok(Exit::Ok)
 }
 
-async fn push(args: &Args, client: &Client, skill: &Skill) -> anyhow::Result<PushResult> {
+async fn upload(args: &Args, client: &Client, skill: &Skill) -> Result<PushResult, Error> {
     let bar = progress::bytes_bar("uploading");
     let sent: ProgressCallback = Arc::new({
         let bar = bar.clone();
@@ -76,27 +91,37 @@ async fn push(args: &Args, client: &Client, skill: &Skill) -> anyhow::Result<Pus
     };
     let pushed = client.push(skill, &push).await;
     bar.finish_and_clear();
-    Ok(pushed?)
+    pushed
 }
 
-fn print_report(args: &Args, skill: &Skill, pushed: &PushResult) -> anyhow::Result<()> {
+fn is_unchanged(pushed: &PushResult) -> bool {
+    pushed.outcome == "unchanged"
+}
+
+fn pushed_json(skill: &Skill, pushed: &PushResult) -> Value {
     let version = &pushed.version;
-    if args.json {
-        return output::print_json(&json!({
-            "name": skill.name,
-            "skill": pushed.skill,
-            "version": version.version,
-            "version_id": version.id,
-            "outcome": pushed.outcome,
-            "digest": skill.manifest.digest(),
-        }));
-    }
-    let what = match pushed.outcome.as_str() {
-        "unchanged" => "nothing changed".to_owned(),
-        _ => format!("pushed {}", format_size(skill.bundle.total_bytes())),
+    json!({
+        "name": skill.name,
+        "skill": pushed.skill,
+        "version": version.version,
+        "version_id": version.id,
+        "outcome": pushed.outcome,
+        "digest": skill.manifest.digest(),
+    })
+}
+
+fn describe(skill: &Skill, pushed: &PushResult) -> String {
+    let version = &pushed.version;
+    let what = if is_unchanged(pushed) {
+        UNCHANGED.to_owned()
+    } else {
+        format!("pushed {}", format_size(skill.bundle.total_bytes()))
     };
-    output::print_text(&format!(
-        "{}: {what}, version {} ({}, {})\n",
-        skill.name, version.version, pushed.skill, version.id
-    ))
+    stored_line(
+        &skill.name,
+        &what,
+        &version.version,
+        &pushed.skill,
+        &version.id,
+    )
 }

@@ -67,7 +67,7 @@ fn help_names_the_verbs_and_the_exit_codes() {
       pack      Pack a skill into an archive
       scan      Scan skills for security problems, without running anything
       explain   Explain a rule, or list all of them
-      push      Upload a skill to a server
+      push      Upload skills to a server
       pull      Download a skill from a server
       import    Have a server import skills from a URL
       versions  List the versions of a skill on a server

@@ -34,7 +34,7 @@ pub(crate) fn small() -> Providers {
 }
 
 /// Every route that needs a key, with the required scopes.
-const ROUTES: [(&str, &str, &[KeyScope]); 132] = [
+const ROUTES: [(&str, &str, &[KeyScope]); 133] = [
     ("POST", "/v1/images/generations", &[KeyScope::Use]),
     ("POST", "/v1/images/edits", &[KeyScope::Use]),
     ("POST", "/v1/images/variations", &[KeyScope::Use]),
@@ -42,6 +42,7 @@ const ROUTES: [(&str, &str, &[KeyScope]); 132] = [
     ("POST", "/v1/audio/transcriptions", &[KeyScope::Use]),
     ("POST", "/v1/audio/translations", &[KeyScope::Use]),
     ("POST", "/v1/moderations", &[KeyScope::Use]),
+    ("POST", "/v1/decisions", &[KeyScope::Use]),
     ("POST", "/v1/rerank", &[KeyScope::Use]),
     ("POST", "/v2/rerank", &[KeyScope::Use]),
     ("POST", "/v1/completions", &[KeyScope::Use]),
