@@ -172,6 +172,9 @@ pub struct ReplyContext {
     pub(crate) freeform: Vec<String>,
     /// The tools that have more than a plain name in the client's dialect.
     pub(crate) client_tools: Arc<ClientTools>,
+    /// The toolsets of a Messages client, whose members other vendors' models call by names that
+    /// begin with the toolset's.
+    pub(crate) toolsets: Vec<&'static str>,
     /// Settings a Responses response repeats.
     pub(crate) echo: Map,
 }

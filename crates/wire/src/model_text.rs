@@ -2,10 +2,14 @@
 //! and the notes that replace what a dialect does not support. Each has a byte cap; parts
 //! that come from a client are truncated.
 
+mod toolsets;
+
 use serde_json::Value;
 
 use crate::neutral::Map;
 use crate::tool_names::safe_name;
+
+pub(crate) use toolsets::toolset_member;
 
 /// Cap of an instruction or a note, without the client's part of it.
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::Dialect;
+use crate::adapt::named_toolsets;
 use crate::context::{ReplyContext, freeform};
 use crate::neutral::{Map, Request};
 use crate::{gemini, responses};
@@ -23,6 +24,7 @@ impl ReplyContext {
             json_array: false,
             freeform: freeform(request),
             client_tools: request.client_tools.clone(),
+            toolsets: named_toolsets(request),
             echo: match request.origin {
                 Dialect::Responses => responses::echoed_settings(request),
                 _ => Map::new(),

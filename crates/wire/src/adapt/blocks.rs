@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::deferred_tools::changed_tool;
 use super::items::{self, AdaptedItem};
 use super::results;
+use super::toolsets::TOOLSET_NAME;
 use crate::Dialect;
 use crate::drops::Drops;
 use crate::json_path::{JsonPath, MESSAGES};
@@ -59,6 +60,12 @@ impl BlockAdapter<'_> {
         }
         let kind = match &mut block.content {
             Content::Other { kind } => kind.clone(),
+            Content::ToolUse { name, .. } if self.request.origin == Dialect::Messages => {
+                if let Some(Value::String(toolset)) = block.rest.shift_remove(TOOLSET_NAME) {
+                    *name = member_name(&toolset, name);
+                }
+                return Some(block);
+            }
             Content::ToolResult { content, .. } => {
                 let path = path.key("content");
                 let inner = std::mem::take(content).into_iter().enumerate();
@@ -71,6 +78,7 @@ impl BlockAdapter<'_> {
                 // Some clients repeat fields of the call.
                 block.rest.shift_remove("name");
                 block.rest.shift_remove("namespace");
+                block.rest.shift_remove(TOOLSET_NAME);
                 return Some(block);
             }
             Content::ServerToolResult { kind, content, .. } => {

@@ -13,6 +13,7 @@
 //! | `chat_thinking` | thinking settings of Chat clients |
 //! | `thinking_modes` | thinking modes that only Anthropic has |
 //! | `tool_schemas` | descriptions and schemas of vendor-specific tools |
+//! | `toolsets` | Anthropic's toolsets as functions, and calls of these |
 
 mod blocks;
 mod chat_thinking;
@@ -24,6 +25,7 @@ mod thinking_modes;
 mod tool_choice;
 mod tool_schemas;
 mod tools;
+mod toolsets;
 
 use std::borrow::Cow;
 
@@ -33,6 +35,8 @@ use crate::dropped::Dropped;
 use crate::drops::Drops;
 use crate::error::WireError;
 use crate::neutral::{Content, Request, Tool, ToolChoice, ToolKind};
+
+pub(crate) use toolsets::{named_toolsets, restore_member};
 
 /// A request that its target supports, and what had to be dropped.
 pub(crate) struct AdaptedRequest<'a> {

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::deferred_tools::{DiscoveredTools, is_deferred, is_server_search};
-use super::tool_schemas;
+use super::{tool_schemas, toolsets};
 use crate::anthropic::read_tool;
 use crate::drops::Drops;
 use crate::json_path::TOOLS;
@@ -28,7 +28,8 @@ pub(super) fn adapt(request: &mut Request, drops: &mut Drops) {
     let mut now = Vec::with_capacity(request.tools.len());
     let mut later = Vec::new();
     let mut waiting = Vec::new();
-    for (i, tool) in std::mem::take(&mut request.tools).into_iter().enumerate() {
+    let tools = toolsets::expand(std::mem::take(&mut request.tools));
+    for (i, tool) in tools.into_iter().enumerate() {
         if is_server_search(request, &tool) {
             drops.add(TOOLS.tool(i, &tool), ONLY_VENDOR_SEARCHES);
             continue;

@@ -9,11 +9,13 @@ use serde_json::{Value, json};
 
 use super::answered_calls;
 use super::block_out::{to_client, write_source};
+use crate::adapt::restore_member;
+use crate::context::ReplyContext;
 use crate::generated_images;
 use crate::neutral::{ANNOTATIONS, Block, Content, DIALECT_FIELDS, Map, without_dialect_fields};
 
 /// A whole block.
-pub(super) fn write_whole(block: &Block) -> Value {
+pub(super) fn write_whole(block: &Block, context: &ReplyContext) -> Value {
     if let Some(call) = answered_calls::write(block) {
         return call;
     }
@@ -22,15 +24,18 @@ pub(super) fn write_whole(block: &Block) -> Value {
             map.insert("text".to_owned(), text.into());
             Value::Object(map)
         }
-        None => with_object_input(without_annotations(block)),
+        None => with_object_input(write_own(block, context)),
     }
 }
 
-/// Clients send their texts back, and Anthropic refuses the annotations of OpenAI's.
-fn without_annotations(block: &Block) -> Value {
+/// A block that Anthropic has too. Clients send their texts back, and Anthropic refuses the
+/// annotations of OpenAI's.
+fn write_own(block: &Block, context: &ReplyContext) -> Value {
     let mut value = to_client(block);
-    if let (Content::Text(_), Some(map)) = (&block.content, value.as_object_mut()) {
-        map.shift_remove(ANNOTATIONS);
+    match (&block.content, value.as_object_mut()) {
+        (Content::Text(_), Some(map)) => drop(map.shift_remove(ANNOTATIONS)),
+        (Content::ToolUse { .. }, Some(map)) => restore_member(map, context),
+        _ => {}
     }
     value
 }
@@ -49,13 +54,13 @@ fn with_object_input(mut block: Value) -> Value {
 }
 
 /// A block at its start, and the text that follows as its one delta.
-pub(super) fn write_start(block: &Block) -> (Value, Option<String>) {
+pub(super) fn write_start(block: &Block, context: &ReplyContext) -> (Value, Option<String>) {
     if let Some(call) = answered_calls::write(block) {
         return (call, None);
     }
     match write_foreign(block) {
         Some((map, text)) => (Value::Object(map), Some(text)),
-        None => (without_annotations(block), None),
+        None => (write_own(block, context), None),
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> Val
     let content: Vec<_> = response
         .content
         .iter()
-        .map(response_block::write_whole)
+        .map(|block| response_block::write_whole(block, context))
         .collect();
     map.insert("content".to_owned(), content.into());
     let reason = response.stop_reason.as_ref().map(StopReason::as_str);

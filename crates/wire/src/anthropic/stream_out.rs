@@ -30,7 +30,7 @@ pub(crate) fn write_event(event: &StreamEvent, context: &ReplyContext, out: &mut
             write_json(out, "message_start", &data);
         }
         StreamEvent::BlockStart { index, block } => {
-            let (block, text) = response_block::write_start(block);
+            let (block, text) = response_block::write_start(block, context);
             let data =
                 json!({"type": "content_block_start", "index": index, "content_block": block});
             write_json(out, "content_block_start", &data);
