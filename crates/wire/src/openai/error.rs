@@ -2,8 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::neutral::{ApiError, ErrorKind};
+use crate::fields::put;
+use crate::neutral::{ApiError, ErrorKind, Map};
 use crate::rendered_error::RenderedError;
+
+/// The key, in the details of an error, of what only OpenAI's errors have.
+const OPENAI: &str = "openai";
+/// Why a monitor has stopped the model, and how the client may go on.
+const MISALIGNMENT: &str = "misalignment";
 
 /// The error of an OpenAI-like upstream's response.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
@@ -50,9 +56,26 @@ pub(crate) fn read_error_value(status: Option<u16>, error: &Value) -> ApiError {
         }),
         code,
         param: text("param"),
-        details: None,
+        details: own_details(error, &[MISALIGNMENT]),
         request_id: None,
     }
+}
+
+/// The error inside a failed response, which goes to other clients of Responses as it is.
+pub(crate) fn read_failure(error: &Value) -> ApiError {
+    ApiError {
+        details: own_details(error, &["type", MISALIGNMENT]),
+        ..read_error_value(None, error)
+    }
+}
+
+fn own_details(error: &Value, keys: &[&str]) -> Option<Box<Value>> {
+    let fields = keys.iter().filter_map(|key| {
+        let value = error.get(key).filter(|value| !value.is_null())?;
+        Some(((*key).to_owned(), value.clone()))
+    });
+    let own: Map = fields.collect();
+    (!own.is_empty()).then(|| Box::new(json!({ OPENAI: own })))
 }
 
 /// Some servers write the status as the code, as a number or as its digits.
@@ -133,9 +156,36 @@ const OTHER_FAILURE_CODES: [&str; 7] = [
     "vector_store_timeout",
 ];
 
+/// The error inside a failed response.
+pub(crate) fn write_failure(error: &ApiError) -> Value {
+    let mut fields = Map::from_iter([
+        ("code".to_owned(), failure_code(error).into()),
+        ("message".to_owned(), error.message.as_str().into()),
+    ]);
+    put(&mut fields, "param", error.param.clone());
+    let (own, _) = divide_details(error);
+    fields.extend(own);
+    Value::Object(fields)
+}
+
+/// What only OpenAI's errors have, and all other details.
+fn divide_details(error: &ApiError) -> (Map, Option<Value>) {
+    let Some(mut details) = error.details.as_deref().cloned() else {
+        return (Map::new(), None);
+    };
+    let own = details
+        .as_object_mut()
+        .and_then(|details| details.shift_remove(OPENAI));
+    let is_empty = details.as_object().is_some_and(Map::is_empty);
+    match own {
+        Some(Value::Object(own)) => (own, (!is_empty).then_some(details)),
+        _ => (Map::new(), Some(details)),
+    }
+}
+
 /// The code of a failed response: the upstream's own if clients of OpenAI know it, else one of
 /// the few for every kind.
-pub(crate) fn failure_code(error: &ApiError) -> &str {
+fn failure_code(error: &ApiError) -> &str {
     if let Some(code) = error.code.as_deref()
         && (REQUEST_CODES.contains(&code) || OTHER_FAILURE_CODES.contains(&code))
     {
@@ -156,8 +206,10 @@ pub(crate) fn render_error(error: &ApiError) -> RenderedError {
         "param": error.param,
         "code": error.code,
     });
-    if let (Some(details), Some(map)) = (&error.details, inner.as_object_mut()) {
-        map.insert("details".to_owned(), Value::clone(details));
+    if let Some(map) = inner.as_object_mut() {
+        let (own, details) = divide_details(error);
+        map.extend(own);
+        put(map, "details", details);
     }
     // 529 is Anthropic's alone.
     let status = if error.status == 529 {

@@ -12,7 +12,9 @@ mod user;
 
 pub(crate) use cache::{read_breakpoint, write_breakpoint};
 pub(crate) use effort::{disables_thinking, does_not_reason, effort_for_request};
-pub(crate) use error::{failure_code, is_error, read_error, read_error_value, render_error};
+pub(crate) use error::{
+    is_error, read_error, read_error_value, read_failure, render_error, write_failure,
+};
 pub(crate) use image_detail::take_detail;
 pub(crate) use refusal::{StreamedText, explanation};
 pub(crate) use strict_schema::{is_strict_schema, strict_function};

@@ -11,8 +11,8 @@ use crate::context::ReadContext;
 use crate::error::WireError;
 use crate::fields::JsonFields;
 use crate::json_path::JsonPath;
-use crate::neutral::{ApiError, Content, Response, StopReason, refusal_details};
-use crate::openai::{read_error_value, read_usage, service_tier};
+use crate::neutral::{Content, Response, StopReason, refusal_details};
+use crate::openai::{read_failure, read_usage, service_tier};
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
     let root = JsonPath::Root;
@@ -26,7 +26,7 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
         model.unwrap_or_else(|| context.model.clone()),
     );
     if let Some(error) = fields.take("error") {
-        return Err(WireError::UpstreamFailed(Box::new(failure(&error))));
+        return Err(WireError::UpstreamFailed(Box::new(read_failure(&error))));
     }
     if let Some(usage) = fields.take("usage") {
         response.usage = read_usage(usage, &root.key("usage"), &USAGE_FIELDS)?;
@@ -86,11 +86,6 @@ fn refusal_of(body: &Value) -> Option<String> {
 
 pub(super) fn incomplete_reason(details: Option<&Value>) -> Option<String> {
     Some(details?.get("reason")?.as_str()?.to_owned())
-}
-
-/// The error inside a failed response.
-pub(super) fn failure(error: &Value) -> ApiError {
-    read_error_value(None, error)
 }
 
 pub(super) fn stop_reason(

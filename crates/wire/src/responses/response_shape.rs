@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::context::ReplyContext;
 use crate::neutral::{ApiError, Map};
-use crate::openai::failure_code;
+use crate::openai::write_failure;
 
 /// Values of settings that are not in the request.
 const DEFAULTS: [(&str, Value); 13] = [
@@ -88,8 +88,7 @@ pub fn unfinished_response(
     };
     response.insert("status".to_owned(), name.into());
     if let (ResponseStatus::Failed, Some(error)) = (status, error) {
-        let error = json!({"code": failure_code(error), "message": error.message});
-        response.insert("error".to_owned(), error);
+        response.insert("error".to_owned(), write_failure(error));
     }
     Value::Object(response)
 }

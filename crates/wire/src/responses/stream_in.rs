@@ -6,7 +6,7 @@ use super::grown_items::{GrowingItemKind, GrownItems, ItemKey};
 use super::hosted_queue::HostedItemQueue;
 use super::item_in::{IdPolicy, read_block};
 use super::namespace::called_name;
-use super::response_in::{failure, incomplete_reason, stop_reason};
+use super::response_in::{incomplete_reason, stop_reason};
 use super::stream_item_in::{MessageItemReader, ReasoningItemReader};
 use super::{USAGE_FIELDS, response_shape};
 use crate::Dialect;
@@ -20,7 +20,7 @@ use crate::json_path::JsonPath;
 use crate::neutral::{
     ApiError, Content, Map, ResponseDialectFields, StreamEvent, TokenUsage, refusal_details,
 };
-use crate::openai::{read_usage, service_tier};
+use crate::openai::{read_error_value, read_failure, read_usage, service_tier};
 
 /// Reads the events of one stream.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ impl ResponsesReader {
             "error" => {
                 let error = fields.take("error");
                 let error = error.unwrap_or_else(|| Value::Object(fields.rest()));
-                self.fail(failure(&error), out);
+                self.fail(read_error_value(None, &error), out);
                 Ok(())
             }
             _ => {
@@ -336,7 +336,7 @@ impl ResponsesReader {
 
     fn end(&mut self, response: Value, out: &mut Vec<StreamEvent>) -> Result<(), WireError> {
         if let Some(error) = response.get("error").filter(|error| !error.is_null()) {
-            self.fail(failure(error), out);
+            self.fail(read_failure(error), out);
             return Ok(());
         }
         self.unstreamed_items(&response, out)?;

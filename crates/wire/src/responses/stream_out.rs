@@ -19,7 +19,7 @@ use crate::neutral::{
     ANNOTATION_ADDED, ApiError, Block, Content, Delta, Map, ResponseDialectFields, StreamEvent,
     is_audio, without_dialect_fields,
 };
-use crate::openai::{StreamedText, explanation, failure_code, render_error};
+use crate::openai::{StreamedText, explanation, render_error, write_failure};
 use crate::sse::write_json;
 
 /// Writes the events of one stream. Retains the items so far: the last event
@@ -354,10 +354,7 @@ impl ResponsesWriter {
         }
         let mut response = response_fields(&self.id, &self.model, &self.context);
         response.insert("status".to_owned(), "failed".into());
-        response.insert(
-            "error".to_owned(),
-            json!({"code": failure_code(error), "message": error.message}),
-        );
+        response.insert("error".to_owned(), write_failure(error));
         response.insert("output".to_owned(), self.output.take());
         self.write_event("response.failed", json!({"response": response}), out);
     }

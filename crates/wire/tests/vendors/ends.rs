@@ -487,6 +487,33 @@ fn a_failed_response_keeps_a_code_that_its_clients_know() {
     assert_eq!(body["error"]["code"], "insufficient_quota");
 }
 
+#[test]
+fn a_failed_response_is_shown_to_clients_of_responses_with_all_that_openai_says() {
+    let misalignment = json!({"error_type": "other", "review_target": "rt_1",
+        "steer": {"message": "Ask first."}});
+    let error = json!({"code": "misalignment_policy_violation", "message": "no",
+        "param": "input", "type": "policy_error", "misalignment": misalignment});
+    let created = json!({"type": "response.created", "response": {"id": "r", "model": "m"}});
+    let response = json!({"id": "r", "status": "failed", "error": error, "output": []});
+    let event = json!({"type": "response.failed", "response": response});
+    let events = read(Dialect::Responses, &sse(&[created, event]));
+    let shown = write_events(&events, ClientDialect::Responses);
+    let [.., event, last] = &shown[..] else {
+        panic!("no error: {shown:?}");
+    };
+    assert_eq!(last["response"]["error"], error);
+    assert_eq!(event["error"]["misalignment"], misalignment);
+    assert_eq!(event["error"]["type"], "policy_error");
+    assert_eq!(event["error"].get("details"), None);
+    let kept = failed(Dialect::Responses, &response);
+    let status = prowess_wire::ResponseStatus::Failed;
+    let body = prowess_wire::unfinished_response("m", &reply(), status, Some(&kept));
+    assert_eq!(body["error"], error);
+    let others = write_events(&events, ClientDialect::Messages);
+    let details = &others.last().unwrap()["error"]["details"];
+    assert_eq!(details["openai"]["misalignment"], misalignment);
+}
+
 /// The blocks of a stream: the kind and the text of each.
 fn blocks(upstream: Dialect, events: &[Value]) -> Vec<(&'static str, String)> {
     let mut collector = ResponseCollector::new(upstream);
