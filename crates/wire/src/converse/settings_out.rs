@@ -119,6 +119,10 @@ fn write_sampling(
     let Some(top_k) = sampled.top_k else {
         return;
     };
+    if options.capabilities.no_top_k {
+        drops.add("top_k", NO_SUCH_SETTING);
+        return;
+    }
     // Each model has its own name for it.
     match options.capabilities.family {
         Family::Nova => put(extra, "inferenceConfig", Some(json!({"topK": top_k}))),

@@ -1,5 +1,6 @@
 //! What Bedrock's Converse accepts with some models only: cache points, the status of tool results,
-//! and Claude's own settings. Its names of models begin with that of their vendor: `us.meta.llama3-3-70b…`.
+//! `top_k`, and Claude's own settings. Its names of models begin with that of their vendor:
+//! `us.meta.llama3-3-70b…`.
 
 use super::{CachePoints, Capabilities, Family};
 
@@ -25,6 +26,9 @@ const OTHER_VENDORS: [&str; 18] = [
     "zai",
 ];
 
+/// The one of them whose models accept `top_k` by this name.
+const WITH_TOP_K: &str = "mistral";
+
 /// Adds what a model lacks there. Of a profile that is named otherwise nothing is known.
 pub(super) fn limit(model: &str, known: &mut Capabilities) {
     match known.family {
@@ -33,23 +37,24 @@ pub(super) fn limit(model: &str, known: &mut Capabilities) {
             known.cache_points = CachePoints::System;
             known.no_result_status = true;
         }
-        _ if is_other_vendors(model) => {
+        _ => {
+            let Some(vendor) = other_vendor(model) else {
+                return;
+            };
             known.cache_points = CachePoints::Nowhere;
             known.no_result_status = true;
             known.no_claude_fields = true;
+            known.no_top_k = vendor != WITH_TOP_K;
         }
-        _ => {}
     }
 }
 
-fn is_other_vendors(model: &str) -> bool {
+fn other_vendor(model: &str) -> Option<&str> {
     let name = model.rsplit('/').find(|part| !part.is_empty());
     let words = name.unwrap_or_default().split('.');
     // The last is the model itself.
-    words
-        .rev()
-        .skip(1)
-        .any(|word| OTHER_VENDORS.contains(&word))
+    let mut words = words.rev().skip(1);
+    words.find(|word| OTHER_VENDORS.contains(word))
 }
 
 #[cfg(test)]

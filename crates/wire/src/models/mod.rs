@@ -60,6 +60,8 @@ pub struct Capabilities {
     pub no_result_status: bool,
     /// Whether Converse refuses Claude's own settings with it, such as `thinking`.
     pub no_claude_fields: bool,
+    /// Whether Converse refuses `top_k` with it.
+    pub no_top_k: bool,
 }
 
 /// Whose model it is.

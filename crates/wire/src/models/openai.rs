@@ -34,6 +34,7 @@ const NON_REASONING: Capabilities = Capabilities {
     cache_points: super::CachePoints::Everywhere,
     no_result_status: false,
     no_claude_fields: false,
+    no_top_k: false,
 };
 
 /// A model that reasons.

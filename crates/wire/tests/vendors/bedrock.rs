@@ -67,6 +67,23 @@ fn models_of_other_vendors_are_sent_none_of_it_and_errors_are_still_errors() {
 }
 
 #[test]
+fn a_model_that_refuses_top_k_is_sent_none() {
+    let sent = |model: &str| {
+        let body = json!({"model": "m", "max_tokens": 9, "top_k": 40,
+            "messages": [{"role": "user", "content": "Go."}]});
+        let model = (model, "bedrock-runtime.us-east-1.amazonaws.com");
+        sent_to(ClientDialect::Messages, &body, Dialect::Converse, model)
+    };
+    let llama = sent("us.meta.llama3-3-70b-instruct-v1:0");
+    assert_eq!(llama.body.get("additionalModelRequestFields"), None);
+    assert_eq!(dropped(&llama), ["top_k"]);
+    let mistral = sent("mistral.mistral-large-2402-v1:0");
+    let extra = json!({"top_k": 40});
+    assert_eq!(mistral.body["additionalModelRequestFields"], extra);
+    assert_eq!(dropped(&mistral), [""; 0]);
+}
+
+#[test]
 fn nova_is_sent_cache_points_in_instructions_only() {
     let outgoing = sent_to_model("us.amazon.nova-pro-v1:0");
     let system = json!([{"text": "Be kind."}, {"cachePoint": {"type": "default"}}]);
