@@ -24,6 +24,13 @@ pub(crate) fn tool_text(content: &[Block], mark_error: bool) -> ToolText<'_> {
                 source: MediaSource::Text { data, .. },
                 title,
             } => lines.push(document_text(title.as_deref(), data)),
+            Content::Document {
+                source: MediaSource::Blocks(blocks),
+                title,
+            } if blocks.iter().all(|block| block.as_text().is_some()) => {
+                let texts: Vec<&str> = blocks.iter().filter_map(Block::as_text).collect();
+                lines.push(document_text(title.as_deref(), &texts.join("\n")));
+            }
             _ => media.push((i, block)),
         }
     }
@@ -52,6 +59,13 @@ pub(crate) fn drop_text_marks(
             drops.add(path.key("cache_control"), why);
         }
         drops.rest(path, &block.rest);
+        if let Content::Document {
+            source: MediaSource::Blocks(blocks),
+            ..
+        } = &block.content
+        {
+            drop_text_marks(blocks, &[], &path.key("source"), drops);
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::error::WireError;
 use crate::fields::put;
 use crate::generated_images;
 use crate::json_path::{JsonPath, MESSAGES};
+use crate::model_text;
 use crate::neutral::{
     Block, Content, Map, MediaSource, Message, Request, Role, expand_server_calls_for_responses,
 };
@@ -126,13 +127,9 @@ impl ItemWriter<'_> {
         let output = if media.is_empty() {
             Value::String(text)
         } else {
-            let mut parts = Vec::new();
-            if !text.is_empty() {
-                parts.push(json!({"type": "input_text", "text": text}));
-            }
-            for (i, inner) in media {
-                let path = path.key("content");
-                self.parts.write(inner, &path.block(i, inner), &mut parts)?;
+            let mut parts = self.result_parts(content, media, path)?;
+            if *is_error {
+                mark_error(&mut parts);
             }
             parts.into()
         };
@@ -144,6 +141,26 @@ impl ItemWriter<'_> {
         let item = json!({"type": kind, "call_id": safe_id(tool_use_id), "output": output});
         self.push(item, block, path);
         Ok(())
+    }
+
+    /// The texts and the media of a result in their order: a text may be about the image after
+    /// it.
+    fn result_parts(
+        &mut self,
+        content: &[Block],
+        media: Vec<(usize, &Block)>,
+        path: &JsonPath<'_>,
+    ) -> Result<Vec<Value>, WireError> {
+        let path = path.key("content");
+        let mut parts = Vec::new();
+        let mut next = 0;
+        for (i, block) in media {
+            add_texts(content.get(next..i), &mut parts);
+            self.parts.write(block, &path.block(i, block), &mut parts)?;
+            next = i + 1;
+        }
+        add_texts(content.get(next..), &mut parts);
+        Ok(parts)
     }
 
     /// Whether a result belongs to a call of a free-form tool.
@@ -306,6 +323,29 @@ impl ItemWriter<'_> {
         let arguments = arguments::write(input);
         json!({"type": "function_call", "call_id": call_id, "name": sent, "arguments": arguments})
     }
+}
+
+/// Adds texts of a result as one part.
+fn add_texts(texts: Option<&[Block]>, parts: &mut Vec<Value>) {
+    let ToolText { text, .. } = tool_text(texts.unwrap_or_default(), false);
+    if !text.is_empty() {
+        parts.push(json!({"type": "input_text", "text": text}));
+    }
+}
+
+/// Says in the first text of a result that it is an error.
+fn mark_error(parts: &mut Vec<Value>) {
+    let texts = parts.iter_mut().filter_map(|part| part.get_mut("text"));
+    for text in texts {
+        if let Value::String(text) = text {
+            *text = model_text::error(text);
+            return;
+        }
+    }
+    parts.insert(
+        0,
+        json!({"type": "input_text", "text": model_text::error("")}),
+    );
 }
 
 /// Whether the upstream stores its responses: on by default for clients of its dialect, off

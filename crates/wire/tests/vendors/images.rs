@@ -328,6 +328,37 @@ fn a_picture_elsewhere_is_pointed_to() {
 }
 
 #[test]
+fn texts_and_pictures_of_a_result_stay_in_their_order_where_a_result_can_have_both() {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let picture = json!({"type": "image", "source":
+        {"type": "base64", "media_type": "image/png", "data": PNG}});
+    let document = json!({"type": "document", "title": "Notes", "source":
+        {"type": "content", "content": [text("one"), text("two")]}});
+    let result = json!({"type": "tool_result", "tool_use_id": "toolu_1", "is_error": true,
+        "content": [picture, text("Before"), text("it was:"), picture, document]});
+    let body = json!({"model": "m", "max_tokens": 9, "messages": [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": [
+            {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}]},
+        {"role": "user", "content": [result]}]});
+    let outgoing = sent(ClientDialect::Messages, &body, Dialect::Responses);
+    let image = json!({"type": "input_image", "image_url": url()});
+    let notes = "<document title=\"Notes\">\none\ntwo\n</document>";
+    let expected = json!([
+        image,
+        {"type": "input_text", "text": "Error: Before\nit was:"},
+        image,
+        {"type": "input_text", "text": notes},
+    ]);
+    assert_eq!(outgoing.body["input"][2]["output"], expected);
+    // Gemini's results hold no texts besides their own.
+    let outgoing = sent(ClientDialect::Messages, &body, Dialect::Gemini);
+    let response = &outgoing.body["contents"][2]["parts"][0]["functionResponse"];
+    let all = format!("Before\nit was:\n{notes}");
+    assert_eq!(response["response"], json!({"error": all}));
+}
+
+#[test]
 fn a_jpeg_has_the_type_that_every_vendor_accepts() {
     let url = "data:image/jpg;base64,/9j/";
     let part = json!({"type": "image_url", "image_url": {"url": url}});
