@@ -49,16 +49,17 @@ fn google_searches(body: &[u8]) -> u64 {
     let Ok(response) = serde_json::from_slice::<GroundedJson>(body) else {
         return 0;
     };
-    let candidates = response.candidates.into_iter();
+    let candidates = response.candidates.into_iter().flatten();
     let groundings = candidates.filter_map(|candidate| candidate.grounding);
-    let queries = groundings.flat_map(|grounding| grounding.queries);
-    queries.filter(|query| !query.is_empty()).count() as u64
+    let queries = groundings.filter_map(|grounding| grounding.queries);
+    let queries = queries.flatten().filter(|query| !query.is_empty());
+    queries.count() as u64
 }
 
 #[derive(Deserialize)]
 struct GroundedJson {
     #[serde(default)]
-    candidates: Vec<CandidateJson>,
+    candidates: Option<Vec<CandidateJson>>,
 }
 
 #[derive(Deserialize)]
@@ -71,7 +72,7 @@ struct CandidateJson {
 #[serde(default)]
 struct GroundingJson {
     #[serde(rename = "webSearchQueries")]
-    queries: Vec<String>,
+    queries: Option<Vec<String>>,
 }
 
 #[cfg(test)]
@@ -102,6 +103,7 @@ mod tests {
             "action": {"type": "search", "query": "bern"}});
         let parts = json!([{"text": "Sunny."}]);
         let grounding = json!({"webSearchQueries": ["weather", "bern", ""]});
+        let none = json!({"webSearchQueries": null});
         for (client, body, expected) in [
             (
                 ClientDialect::Chat,
@@ -124,6 +126,15 @@ mod tests {
                 ClientDialect::Gemini,
                 json!({"candidates": [{"content": {"role": "model", "parts": parts},
                     "finishReason": "STOP", "groundingMetadata": grounding}]}),
+                (None, 2),
+            ),
+            (
+                ClientDialect::Gemini,
+                json!({"candidates": [
+                    {"content": {"role": "model", "parts": parts}, "finishReason": "STOP",
+                        "groundingMetadata": grounding},
+                    {"index": 1, "groundingMetadata": none},
+                ]}),
                 (None, 2),
             ),
         ] {

@@ -245,7 +245,8 @@ impl ConverseReader {
 
     fn end(&mut self, out: &mut Vec<StreamEvent>) {
         self.start(out);
-        self.blocks.close(out);
+        // The last block may have had no end of its own.
+        self.block_stop(out);
         let reason = self.stop_reason.as_deref().unwrap_or("end_turn");
         match stop_reason(reason) {
             Ok(reason) => {

@@ -35,6 +35,8 @@ pub(crate) struct GeminiReader {
     code_runs: usize,
     /// The call whose arguments are not complete yet.
     partial_call: Option<PartialCall>,
+    /// The signature of that call, which any of its pieces may have.
+    partial_signature: Option<String>,
     finish_reason: Option<String>,
     finish_message: Option<String>,
     blocked: Option<String>,
@@ -62,6 +64,7 @@ impl GeminiReader {
             calls: 0,
             code_runs: 0,
             partial_call: None,
+            partial_signature: None,
             finish_reason: None,
             finish_message: None,
             blocked: None,
@@ -262,8 +265,10 @@ impl GeminiReader {
     fn piece(&mut self, piece: CallPiece, signature: Option<String>, out: &mut Vec<StreamEvent>) {
         if let Some(call) = piece.begins {
             self.end_partial_call(out);
-            self.sign(signature, out);
             self.partial_call = Some(call);
+        }
+        if self.partial_call.is_some() && signature.is_some() {
+            self.partial_signature = signature;
         }
         let grown = match &mut self.partial_call {
             Some(call) => call.grow(piece.places),
@@ -278,6 +283,8 @@ impl GeminiReader {
     fn end_partial_call(&mut self, out: &mut Vec<StreamEvent>) {
         if let Some(call) = self.partial_call.take() {
             let (id, name, args) = call.into_parts();
+            let signature = self.partial_signature.take();
+            self.sign(signature, out);
             self.call(id, name, &args, out);
         }
     }

@@ -28,7 +28,7 @@ pub fn count_web_searches(json: &[u8]) -> u64 {
         return 0;
     };
     let ended = read.item.filter(|_| read.kind.as_deref() == Some(DONE));
-    let items = read.output.into_iter().chain(ended);
+    let items = read.output.into_iter().flatten().chain(ended);
     let is_search = |item: &ItemJson| {
         let action = item.action.as_ref();
         is_charged(
@@ -54,7 +54,7 @@ struct FinishedJson {
     #[serde(default)]
     item: Option<ItemJson>,
     #[serde(default)]
-    output: Vec<ItemJson>,
+    output: Option<Vec<ItemJson>>,
 }
 
 #[derive(Deserialize)]
@@ -98,5 +98,8 @@ mod tests {
         let last = json!({"type": "response.completed", "response": {"output": output}});
         assert_eq!(count_web_searches(last.to_string().as_bytes()), 0);
         assert_eq!(count_web_searches(b"\"web_search_call\""), 0);
+        // Some servers write a null in place of what is not there.
+        let null = json!({"type": "response.output_item.done", "item": search, "output": null});
+        assert_eq!(count_web_searches(null.to_string().as_bytes()), 1);
     }
 }

@@ -88,6 +88,23 @@ fn a_call_in_pieces_is_one_call_with_all_its_arguments() {
 }
 
 #[test]
+fn a_call_is_signed_by_any_of_its_pieces_once() {
+    for signed in [&[0_usize][..], &[1], &[2], &[0, 2]] {
+        let end = json!({"functionCall": {}});
+        let mut parts = [begin("look"), piece("$.city", "Bern", false), end];
+        for at in signed {
+            parts[*at]["thoughtSignature"] = "c2lnbmVk".into();
+        }
+        let events = read(Dialect::Gemini, &sse(&stream(&parts)));
+        let shown = write_events(&events, ClientDialect::Gemini);
+        let text = serde_json::to_string(&shown).unwrap();
+        assert_eq!(text.matches("c2lnbmVk").count(), 1, "{signed:?} {text}");
+        let expected = ("look".to_owned(), json!({"city": "Bern"}));
+        assert_eq!(calls(events), [expected]);
+    }
+}
+
+#[test]
 fn a_call_in_pieces_ends_with_the_next_call_and_with_the_stream() {
     let parts = [
         begin("look"),

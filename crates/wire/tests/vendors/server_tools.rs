@@ -29,8 +29,13 @@ fn answer() -> Value {
 
 /// The same content as the frames of a stream.
 fn stream() -> Vec<StreamEvent> {
+    stream_of(&content(), true)
+}
+
+/// Content as the frames of a stream; the last block may have no end of its own.
+fn stream_of(content: &Value, ends: bool) -> Vec<StreamEvent> {
     let mut frames = vec![("messageStart", json!({"role": "assistant"}))];
-    for (index, block) in content().as_array().unwrap().iter().enumerate() {
+    for (index, block) in content.as_array().unwrap().iter().enumerate() {
         let mut start = block.clone();
         let deltas = if let Some(text) = block.get("text") {
             start = Value::Null;
@@ -52,6 +57,9 @@ fn stream() -> Vec<StreamEvent> {
             frames.push(("contentBlockDelta", data));
         }
         frames.push(("contentBlockStop", json!({"contentBlockIndex": index})));
+    }
+    if !ends {
+        frames.pop();
     }
     frames.push(("messageStop", json!({"stopReason": "end_turn"})));
     let usage = json!({"usage": {"inputTokens": 1, "outputTokens": 2}});
@@ -111,6 +119,22 @@ fn calls_that_bedrock_answered_are_server_tools_of_a_messages_client() {
         }
         assert_eq!(&start, block);
     }
+}
+
+#[test]
+fn a_stream_that_ends_inside_a_server_tools_block_loses_nothing_of_it() {
+    let mut content = content();
+    content.as_array_mut().unwrap().truncate(3);
+    let events = write_events(&stream_of(&content, false), ClientDialect::Messages);
+    let starts = events.iter().filter_map(|event| event.get("content_block"));
+    let kinds: Vec<&str> = starts.filter_map(|block| block["type"].as_str()).collect();
+    let call = "server_tool_use";
+    assert_eq!(kinds, [call, "web_search_tool_result", call]);
+    let input = events.iter().filter(|event| event["index"] == 2);
+    let input: String = input
+        .filter_map(|event| event["delta"]["partial_json"].as_str())
+        .collect();
+    assert_eq!(input, r#"{"code":"6 * 7"}"#);
 }
 
 #[test]
