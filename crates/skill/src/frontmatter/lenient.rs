@@ -204,6 +204,18 @@ impl LenientReader<'_> {
                     format!("the frontmatter has more than {limit} values, with aliases expanded");
                 self.report(&rules::YAML_BUDGET, source.location(start..start), message);
             }
+            YamlError::TooMuchText(limit) => {
+                let message =
+                    format!("aliases in the frontmatter repeat more than {limit} bytes of text");
+                self.report(&rules::YAML_BUDGET, source.location(start..start), message);
+            }
+            YamlError::KeysTooDeep(limit) => {
+                let message = format!(
+                    "keys of the frontmatter are collections inside one another, more than \
+                     {limit} levels deep"
+                );
+                self.report(&rules::YAML_BUDGET, source.location(start..start), message);
+            }
             YamlError::TooDeep(limit) => {
                 let message = format!("the frontmatter is nested deeper than {limit} levels");
                 self.report(&rules::YAML_BUDGET, source.location(start..start), message);

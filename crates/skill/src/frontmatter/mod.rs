@@ -7,6 +7,7 @@
 
 mod fences;
 mod lenient;
+mod measure;
 mod node;
 mod repair;
 mod source;

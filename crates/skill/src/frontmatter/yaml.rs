@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use granit_parser::{ErrorKind, Event, Parser, ScalarStyle, Span, StructureStyle};
 
+use super::measure::NodeMeasure;
 use super::node::{Node, NodeKind};
 use crate::limits::BundleLimits;
 
@@ -36,9 +37,16 @@ pub(super) enum YamlError {
     Syntax { kind: ErrorKind, at: usize },
     /// It has more nodes than the limit, with aliases expanded.
     TooManyNodes(usize),
-    /// It is nested deeper than the limit.
+    /// Its aliases repeat more bytes of text than the limit.
+    TooMuchText(usize),
+    /// It is nested deeper than the limit, with aliases expanded.
     TooDeep(usize),
+    /// Collections are keys inside one another, deeper than the limit.
+    KeysTooDeep(usize),
 }
+
+/// Collections that may be keys inside one another. `{{ name }}`, which is meant as text, is one.
+const MAX_KEY_DEPTH: usize = 3;
 
 /// A mark that strict reading cares about, with its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +120,7 @@ fn read_once(text: &str, limits: &BundleLimits) -> ParsedYaml {
         open: Vec::new(),
         anchors: HashMap::new(),
         nodes_left: limits.frontmatter_nodes,
+        alias_bytes_left: limits.frontmatter_bytes,
         limits,
         text,
     };
@@ -165,6 +174,8 @@ struct NodeBuilder<'a> {
     /// Finished nodes that carry an anchor.
     anchors: HashMap<usize, Node>,
     nodes_left: usize,
+    /// Bytes of text that aliases may still repeat.
+    alias_bytes_left: usize,
     limits: &'a BundleLimits,
     text: &'a str,
 }
@@ -217,7 +228,7 @@ impl NodeBuilder<'_> {
                 let target = self.anchors.get(&target);
                 let kind = target.map_or_else(empty_scalar, |node| node.kind.clone());
                 let node = Node { kind, range };
-                self.spend_nodes(count_nodes(&node))?;
+                self.spend_alias(NodeMeasure::of(&node))?;
                 self.finish(node, 0)?;
             }
             _ => {}
@@ -250,7 +261,7 @@ impl NodeBuilder<'_> {
     fn finish(&mut self, node: Node, anchor: usize) -> Result<(), YamlError> {
         self.spend_nodes(1)?;
         if anchor > 0 {
-            self.spend_nodes(count_nodes(&node))?;
+            self.spend_nodes(NodeMeasure::of(&node).nodes)?;
             self.anchors.insert(anchor, node.clone());
         }
         let Some(around) = self.open.last_mut() else {
@@ -263,7 +274,12 @@ impl NodeBuilder<'_> {
             NodeKind::Sequence(items) => items.push(node),
             NodeKind::Mapping(entries) => match around.key.take() {
                 Some(key) => entries.push((key, node)),
-                None => around.key = Some(node),
+                None => {
+                    if NodeMeasure::of(&node).as_key().key_depth > MAX_KEY_DEPTH {
+                        return Err(YamlError::KeysTooDeep(MAX_KEY_DEPTH));
+                    }
+                    around.key = Some(node);
+                }
             },
             NodeKind::Scalar { .. } => {}
         }
@@ -276,6 +292,18 @@ impl NodeBuilder<'_> {
             .checked_sub(nodes)
             .ok_or(YamlError::TooManyNodes(self.limits.frontmatter_nodes))?;
         Ok(())
+    }
+
+    /// An alias counts with all that it repeats, at the depth at which it stands.
+    fn spend_alias(&mut self, target: NodeMeasure) -> Result<(), YamlError> {
+        if self.open.len() + target.depth > self.limits.frontmatter_depth {
+            return Err(YamlError::TooDeep(self.limits.frontmatter_depth));
+        }
+        self.alias_bytes_left = self
+            .alias_bytes_left
+            .checked_sub(target.bytes)
+            .ok_or(YamlError::TooMuchText(self.limits.frontmatter_bytes))?;
+        self.spend_nodes(target.nodes)
     }
 
     fn note(&mut self, kind: FeatureKind, range: Range<usize>) {
@@ -299,17 +327,6 @@ fn empty_scalar() -> NodeKind {
     NodeKind::Scalar {
         text: String::new(),
         plain: true,
-    }
-}
-
-fn count_nodes(node: &Node) -> usize {
-    1 + match &node.kind {
-        NodeKind::Scalar { .. } => 0,
-        NodeKind::Sequence(items) => items.iter().map(count_nodes).sum(),
-        NodeKind::Mapping(entries) => entries
-            .iter()
-            .map(|(k, v)| count_nodes(k) + count_nodes(v))
-            .sum(),
     }
 }
 
@@ -347,6 +364,45 @@ mod tests {
         }
         let reading = read(&bomb, &BundleLimits::default());
         assert_eq!(reading.error, Some(YamlError::TooManyNodes(10_000)));
+    }
+
+    #[test]
+    fn aliases_of_a_long_text_run_out_of_budget() {
+        let long = "x".repeat(200_000);
+        let aliases = "*a, ".repeat(4_000);
+        let reading = read(
+            &format!("a: &a {long}\nb: [{aliases}]\n"),
+            &BundleLimits::default(),
+        );
+        assert_eq!(reading.error, Some(YamlError::TooMuchText(256 << 10)));
+    }
+
+    #[test]
+    fn aliases_nest_no_deeper_than_what_is_written_out() {
+        let level = |name: &str, inner: &str| {
+            let (open, close) = ("[".repeat(30), "]".repeat(30));
+            format!("{name}: &{name} {open}{inner}{close}\n")
+        };
+        let two = level("a", "x") + &level("b", "*a");
+        assert_eq!(read(&two, &BundleLimits::default()).error, None);
+        let three = two + &level("c", "*b");
+        let reading = read(&three, &BundleLimits::default());
+        assert_eq!(reading.error, Some(YamlError::TooDeep(64)));
+    }
+
+    #[test]
+    fn keys_inside_keys_are_refused_before_they_double_at_each_level() {
+        assert_eq!(json("a: {{ b }}\n"), r#"{"a":{"{\"b\":null}":null}}"#);
+        let mut by_aliases = String::from("a0: &a0 {x: y}\n");
+        for level in 1..40 {
+            let before = level - 1;
+            by_aliases.push_str(&format!("a{level}: &a{level} {{*a{before} : y}}\n"));
+        }
+        let nested = format!("a: {}b{}\n", "{".repeat(40), "}".repeat(40));
+        for text in [nested, by_aliases] {
+            let reading = read(&text, &BundleLimits::default());
+            assert_eq!(reading.error, Some(YamlError::KeysTooDeep(3)), "{text}");
+        }
     }
 
     #[test]

@@ -31,6 +31,14 @@ pub(super) fn syntax_error(text: &str, error: &YamlError, reading: &ParsedYaml) 
         YamlError::TooManyNodes(limit) => {
             return MarkedYamlError::new(format!("more than {limit} nodes"), text.len());
         }
+        YamlError::TooMuchText(limit) => {
+            let problem = format!("aliases of more than {limit} bytes");
+            return MarkedYamlError::new(problem, text.len());
+        }
+        YamlError::KeysTooDeep(limit) => {
+            let problem = format!("keys nested deeper than {limit} levels");
+            return MarkedYamlError::new(problem, text.len());
+        }
         YamlError::TooDeep(limit) => {
             return MarkedYamlError::new(format!("nested deeper than {limit} levels"), text.len());
         }
