@@ -74,6 +74,31 @@ fn tools_of_a_skill_appear_when_it_is_loaded_and_run_in_the_sandbox() {
 }
 
 #[test]
+fn dozens_of_skills_are_all_described_within_what_hosts_show_of_a_description() {
+    let dir = tempfile::tempdir().unwrap();
+    let names: Vec<String> = (0..32).map(|n| format!("documents-{n:02}")).collect();
+    for name in &names {
+        let about = "Creates, edits and checks documents with tables, charts and images, and \
+                     keeps their layout. Use when a document is to be made or changed.";
+        let skill = SkillFixture::new(name).field("description", about);
+        skill.write_to(&dir.path().join("skills"));
+    }
+    let mut client = StdioClient::start_initialized(dir.path(), &["skills"]);
+    let answer = client.request("tools/list", json!({}));
+    let description = answer["result"]["tools"][0]["description"].as_str();
+    let description = description.unwrap();
+    assert!(description.len() <= 2_048, "{description}");
+    let (_, listed) = description.split_once("Skills:\n").unwrap();
+    let expected = names
+        .iter()
+        .map(|name| format!("- {name}: Creates, edits and checks…"));
+    assert_eq!(
+        listed.lines().collect::<Vec<_>>(),
+        expected.collect::<Vec<_>>()
+    );
+}
+
+#[test]
 fn a_source_in_the_home_folder_is_found_though_no_shell_expands_it() {
     let home = skills_folder();
     let elsewhere = tempfile::tempdir().unwrap();

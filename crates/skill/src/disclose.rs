@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use crate::control_tokens::neutralise;
 use crate::path::escape_text;
-use crate::shorten::{prefix_within, shorten};
+use crate::shorten::{prefix_within, shorten, shorten_at_word};
 use crate::skill::Skill;
 
 /// A text for a model, no longer than its cap (the note of a cut excepted).
@@ -54,6 +54,54 @@ pub fn catalogue_line(
     let line = format!("- {}: {description}", to_one_line(name));
     // Only now: removing invisible characters may produce a token.
     shorten(&neutralise(&line), cap)
+}
+
+/// The same line for a catalogue with little space: the name is kept, and the description cut at
+/// the end of a sentence or a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogueLine {
+    /// `- name: `
+    head: String,
+    /// The description, and when to use the skill.
+    text: String,
+}
+
+/// A longer name is not kept whole: nothing bounds the names of skills in folders.
+const MAX_HEAD_BYTES: usize = 100;
+
+impl CatalogueLine {
+    /// The line of a skill.
+    #[must_use]
+    pub fn new(skill: &Skill) -> CatalogueLine {
+        let line = catalogue_entry(skill, usize::MAX);
+        let head = neutralise(&format!("- {}: ", to_one_line(&skill.name))).into_owned();
+        let text = line.strip_prefix(head.as_str()).map(str::to_owned);
+        match text {
+            Some(text) if head.len() <= MAX_HEAD_BYTES => CatalogueLine { head, text },
+            _ => CatalogueLine {
+                head: String::new(),
+                text: line,
+            },
+        }
+    }
+
+    /// Bytes that are always kept.
+    #[must_use]
+    pub fn head_bytes(&self) -> usize {
+        self.head.len()
+    }
+
+    /// Bytes of the rest.
+    #[must_use]
+    pub fn text_bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The line with at most `cap` bytes of the rest.
+    #[must_use]
+    pub fn shortened(&self, cap: usize) -> String {
+        format!("{}{}", self.head, shorten_at_word(&self.text, cap))
+    }
 }
 
 /// What stands for the folder of a skill in its instructions: Claude Code's variable, and the

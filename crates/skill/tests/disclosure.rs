@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use proptest::prelude::*;
-use prowess_skill::disclose::{self, FileContent};
+use prowess_skill::disclose::{self, CatalogueLine, FileContent};
 use prowess_skill::{Bundle, BundleLimits, LoadOptions, Skill};
 
 fn skill(description: &str, body: &str, files: &[(&str, &[u8])]) -> Skill {
@@ -129,7 +129,29 @@ fn a_shortened_entry_still_has_when_to_use_the_skill() {
     assert!(apart.ends_with(" … When asked for forms."), "{apart}");
 }
 
+#[test]
+fn a_line_with_little_space_keeps_the_name_and_ends_with_a_sentence_or_a_word() {
+    let text = "Fills PDF forms. Reads tables, charts and images. Use when the user has forms.";
+    let skill = skill(text, "", &[]);
+    let line = CatalogueLine::new(&skill);
+    assert_eq!((line.head_bytes(), line.text_bytes()), (5, text.len()));
+    let shown = [1_000, 40, 36, 24, 12].map(|cap| line.shortened(cap));
+    insta::assert_snapshot!(shown.join("\n"), @"
+    - s: Fills PDF forms. Reads tables, charts and images. Use when the user has forms.
+    - s: Fills PDF forms. Reads tables, charts…
+    - s: Fills PDF forms. Reads tables…
+    - s: Fills PDF forms. …
+    - s: Fills PDF…
+    ");
+}
+
 proptest! {
+    #[test]
+    fn no_line_with_little_space_outgrows_it(description in "([a-zé技., ]{0,150}( Use when )?){2}x", cap in 8_usize..200) {
+        let line = CatalogueLine::new(&skill(&description, "", &[]));
+        prop_assert!(line.shortened(cap).len() <= line.head_bytes() + cap);
+    }
+
     #[test]
     fn no_catalogue_entry_outgrows_its_cap(description in "([a-zé技\u{200b}😀 ]{0,150}( Use when )?){2}x", cap in 8_usize..200) {
         let skill = skill(&description, "", &[]);

@@ -173,8 +173,98 @@ fn before_a_skill_is_left_out_descriptions_are_cut() {
     insta::assert_snapshot!(description.split_once("Skills:").unwrap().1.trim(), @"
     - skill-0000: Does task 0 with care, whenever task 0 comes up in a project.
     - skill-0001: Does task 1 with care, whenever task 1 comes up in a project.
-    - long: very long very long very long very long very long very long very long very long very long very lon…
+    - long: very long very long very long very long very long very long very long very long very long very long very long very long very long very long very long very…
     ");
+}
+
+/// What says at its end when to use the skill, as descriptions often do.
+fn described(n: usize) -> String {
+    format!(
+        "Creates, edits and checks documents of kind {n}, with their tables, charts and images, \
+         and keeps the layout of the template that they were made from. Use when a document of \
+         kind {n} is to be made or changed."
+    )
+}
+
+/// The names of the tools for so many skills with the budget that `prowess mcp` has, and the
+/// lines about skills.
+fn briefly_listed(count: usize) -> (Vec<String>, Vec<String>) {
+    let one = |n: usize| {
+        let fixture = SkillFixture::new(&format!("documents-{n:03}"));
+        fixture.field("description", &described(n))
+    };
+    let fixtures: Vec<SkillFixture> = (0..count).map(one).collect();
+    let options = ToolboxOptions {
+        limits: ToolboxLimits {
+            catalogue_bytes: 1_700,
+            ..ToolboxLimits::default()
+        },
+        ..ToolboxOptions::default()
+    };
+    let toolbox = toolbox_without_sandbox(&fixtures, options);
+    let description = toolbox.tools().swap_remove(0).description;
+    assert!(description.len() <= 2_048, "{}", description.len());
+    let (_, lines) = description.split_once("Skills:\n").unwrap();
+    let lines = lines.lines().map(str::to_owned).collect();
+    (names(&toolbox), lines)
+}
+
+/// The lines are those of the first skills, in order, cut at the ends of words.
+fn check_lines(lines: &[String]) {
+    for (n, line) in lines.iter().enumerate() {
+        let text = line.strip_prefix(&format!("- documents-{n:03}: ")).unwrap();
+        let whole = described(n);
+        for part in text.split(" … ") {
+            let part = part.trim_end_matches('…').trim_end();
+            let (_, rest) = whole.split_once(part).unwrap();
+            assert!(!rest.starts_with(char::is_alphanumeric), "{line}");
+        }
+        assert!(text.split(' ').count() > 1, "{line}");
+    }
+}
+
+#[test]
+fn ten_skills_with_long_descriptions_say_what_they_do_and_when_to_use_them() {
+    let (tools, lines) = briefly_listed(10);
+    assert_eq!(tools, ["load_skill"]);
+    assert_eq!(lines.len(), 10);
+    check_lines(&lines);
+    insta::assert_snapshot!(lines[9].as_str(), @"- documents-009: Creates, edits and checks documents of kind 9, with their … Use when a document of kind 9 is to be made or changed.");
+}
+
+#[test]
+fn forty_skills_are_all_listed_with_a_few_words_each() {
+    let (tools, lines) = briefly_listed(40);
+    assert_eq!(tools, ["load_skill"]);
+    assert_eq!(lines.len(), 40);
+    check_lines(&lines);
+    insta::assert_snapshot!(lines[39].as_str(), @"- documents-039: Creates, edits and…");
+}
+
+#[test]
+fn of_more_skills_than_have_space_the_first_are_listed_and_the_others_are_found() {
+    let (tools, mut lines) = briefly_listed(120);
+    assert_eq!(tools, ["load_skill", "list_skills", "search_skills"]);
+    assert_eq!(lines.pop().unwrap(), "(72 more: search for them)");
+    assert_eq!(lines.len(), 48);
+    check_lines(&lines);
+}
+
+#[test]
+fn a_skill_with_a_very_long_name_does_not_keep_others_from_being_listed() {
+    let mut fixtures = vec![SkillFixture::new(&"a".repeat(120))];
+    fixtures.extend(many(3));
+    let options = ToolboxOptions {
+        limits: ToolboxLimits {
+            catalogue_bytes: 240,
+            ..ToolboxLimits::default()
+        },
+        ..ToolboxOptions::default()
+    };
+    let toolbox = toolbox_without_sandbox(&fixtures, options);
+    let listed = toolbox.catalogue();
+    assert_eq!(listed.lines().count(), 4, "{listed}");
+    assert!(listed.len() <= 240, "{listed}");
 }
 
 #[tokio::test]
