@@ -58,7 +58,11 @@ fn split_commands(line: &str) -> Result<Vec<Vec<String>>, &'static str> {
     let mut chars = line.chars().peekable();
     while let Some(c) = chars.next() {
         match c {
+            // To a shell, the line goes on as if neither were there.
+            '\\' if chars.next_if_eq(&'\n').is_some() => {}
             '\\' => splitter.push(chars.next().unwrap_or('\\')),
+            // A comment: a quote in it begins no text, so the next line is a command.
+            '#' if splitter.word.is_none() => while chars.next_if(|c| *c != '\n').is_some() {},
             '\'' => {
                 splitter.begin();
                 for c in chars.by_ref().take_while(|c| *c != '\'') {
@@ -135,15 +139,17 @@ impl Splitter {
         }
     }
 
-    fn double_quoted(
-        &mut self,
-        chars: &mut impl Iterator<Item = char>,
-    ) -> Result<(), &'static str> {
+    fn double_quoted(&mut self, chars: &mut Peekable<Chars<'_>>) -> Result<(), &'static str> {
         self.begin();
         while let Some(c) = chars.next() {
             match c {
                 '"' => break,
-                '\\' => self.push(chars.next().unwrap_or('\\')),
+                '\\' if chars.next_if_eq(&'\n').is_some() => {}
+                // Before other characters it is one itself.
+                '\\' => {
+                    let escaped = chars.next_if(|c| matches!(c, '"' | '\\' | '$' | '`'));
+                    self.push(escaped.unwrap_or('\\'));
+                }
                 '`' | '$' => return Err(model_text::SUBSTITUTION),
                 c => self.push(c),
             }
@@ -166,6 +172,9 @@ mod tests {
             ("git push", "git diff:*", false),
             ("gitk", "git:*", false),
             ("git diff; git log", "git:*", true),
+            ("git diff # it's all", "git diff:*", true),
+            ("git log a#b; git log", "git log:*", true),
+            ("git \\\n diff", "git diff", true),
             ("npm run test:unit", "npm run test*", true),
             ("'git' \"diff\"", "git diff:*", true),
             ("anything", "*", true),
@@ -208,6 +217,11 @@ mod tests {
             "! git diff",
             "git\u{a0}diff/../x",
             "git\rdiff",
+            "git diff #'\nrm x #'",
+            "git diff #\"\nrm x #\"",
+            "git diff;#'\nrm x #'",
+            "git diff \\\n#'\nrm x #'",
+            "\"g\\it\" diff",
         ] {
             assert_eq!(matches_patterns(line, &["git diff:*"]), Ok(false), "{line}");
         }

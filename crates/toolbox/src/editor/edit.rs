@@ -6,11 +6,15 @@ use crate::error::ToolboxError;
 use crate::folder::DATA_FOLDER;
 use crate::model_text;
 use crate::outcome::{ErrorCode, NativeCall, ToolOutcome};
+use crate::text::cut_end;
 use crate::workspace::Workspace;
 use prowess_sandbox::collect::mime_type;
 use prowess_sandbox::{Error as SandboxError, SandboxOutput};
 use prowess_skill::manifest::Digest;
 use serde_json::{Value, json};
+
+/// Bytes of a changed line that are shown. Data, and code made small, can be one line of many MB.
+const MAX_LINE_BYTES: usize = 2 << 10;
 
 pub(super) async fn create(
     workspace: &Workspace,
@@ -91,7 +95,7 @@ impl LineChange {
         let lines = |text: &str, part: &str| {
             let count = part.matches('\n').count() + 1;
             let lines = text.split('\n').skip(first).take(count);
-            lines.map(str::to_owned).collect()
+            lines.map(|line| cut_end(line, MAX_LINE_BYTES)).collect()
         };
         Self {
             first: first + 1,
@@ -144,4 +148,20 @@ fn edit_outcome(text: String, input: &Value, result: Value, output: SandboxOutpu
     let mut outcome = ToolOutcome::text(text, NativeCall::Editor { input, result });
     outcome.outputs.push(output);
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_long_line_only_the_beginning_is_shown() {
+        let before = format!("a\n{}old\nb\n", "x".repeat(1 << 20));
+        let after = before.replacen("old", "new", 1);
+        let at = before.find("old").unwrap();
+        let change = LineChange::between(&before, &after, at, "old", "new");
+        let shown = change.lines();
+        assert_eq!((change.first, shown.len()), (2, 2));
+        assert!(shown.iter().all(|line| line.len() < 2 * MAX_LINE_BYTES));
+    }
 }
