@@ -1,9 +1,13 @@
 //! Output of a running call, reported as progress to clients that requested it.
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use prowess_toolbox::OutputChunk;
 use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
+use std::convert::Infallible;
+use std::future::pending;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -18,9 +22,6 @@ pub(crate) struct ProgressReporter {
     target: Option<(ProgressToken, Peer<RoleServer>)>,
     sender: Option<UnboundedSender<OutputChunk>>,
     chunks: UnboundedReceiver<OutputChunk>,
-    /// Bytes of output so far.
-    bytes: u64,
-    last_sent: Option<Instant>,
 }
 
 impl ProgressReporter {
@@ -33,8 +34,6 @@ impl ProgressReporter {
             sender: target.is_some().then_some(sender),
             target,
             chunks,
-            bytes: 0,
-            last_sent: None,
         }
     }
 
@@ -43,28 +42,46 @@ impl ProgressReporter {
         self.sender.take()
     }
 
-    /// The next chunk of output; none at the end.
-    pub(crate) async fn next(&mut self) -> Option<OutputChunk> {
-        self.chunks.recv().await
+    /// Reports the output of the call, until this is dropped.
+    pub(crate) async fn forward(&mut self) -> Infallible {
+        let target = self.target.take();
+        forward_output(&mut self.chunks, |bytes, line| {
+            let target = target.clone();
+            Box::pin(async move {
+                let Some((token, peer)) = target else { return };
+                let notification =
+                    ProgressNotificationParam::new(token, bytes as f64).with_message(line);
+                // The client may be gone.
+                let _ = peer.notify_progress(notification).await;
+            })
+        })
+        .await
     }
+}
 
-    /// Counts a chunk, and reports it unless a report was sent just before.
-    pub(crate) async fn report(&mut self, chunk: &OutputChunk) {
-        self.bytes += chunk.bytes.len() as u64;
-        let Some((token, peer)) = &self.target else {
-            return;
-        };
-        if self
-            .last_sent
-            .is_some_and(|last| last.elapsed() < MIN_INTERVAL)
-        {
-            return;
+/// Takes all output, and reports the bytes so far with the last line, at intervals. What comes
+/// while a report waits for its client is counted and not kept.
+async fn forward_output(
+    chunks: &mut UnboundedReceiver<OutputChunk>,
+    report: impl Fn(u64, String) -> BoxFuture<'static, ()>,
+) -> Infallible {
+    let mut bytes = 0;
+    let mut last_sent: Option<Instant> = None;
+    let mut sending: BoxFuture<'static, ()> = pending().boxed();
+    let mut is_sending = false;
+    loop {
+        tokio::select! {
+            Some(chunk) = chunks.recv() => {
+                bytes += chunk.bytes.len() as u64;
+                let is_early = last_sent.is_some_and(|last| last.elapsed() < MIN_INTERVAL);
+                if !is_sending && !is_early {
+                    (last_sent, is_sending) = (Some(Instant::now()), true);
+                    sending = report(bytes, last_line(&chunk.bytes));
+                }
+            }
+            () = &mut sending, if is_sending => is_sending = false,
+            else => pending().await,
         }
-        self.last_sent = Some(Instant::now());
-        let notification = ProgressNotificationParam::new(token.clone(), self.bytes as f64)
-            .with_message(last_line(&chunk.bytes));
-        // The client may be gone.
-        let _ = peer.notify_progress(notification).await;
     }
 }
 
@@ -78,4 +95,32 @@ fn last_line(bytes: &[u8]) -> String {
         .filter(|char| !char.is_control())
         .take(MAX_LINE_CHARS)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prowess_sandbox::OutputStream;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[tokio::test]
+    async fn output_is_taken_while_a_report_waits_for_its_client() {
+        let (sender, mut chunks) = unbounded_channel();
+        for _ in 0..1_000 {
+            let chunk = OutputChunk {
+                stream: OutputStream::Stdout,
+                bytes: b"more\n".to_vec(),
+            };
+            sender.send(chunk).unwrap();
+        }
+        let reports = AtomicUsize::new(0);
+        let forwarding = forward_output(&mut chunks, |_, _| {
+            reports.fetch_add(1, Ordering::Relaxed);
+            pending().boxed()
+        });
+        let forwarded = tokio::time::timeout(MIN_INTERVAL * 2, forwarding).await;
+        assert!(forwarded.is_err());
+        assert!(chunks.try_recv().is_err(), "output is kept");
+        assert_eq!(reports.load(Ordering::Relaxed), 1);
+    }
 }

@@ -80,13 +80,11 @@ async fn run_call(
 ) -> Result<ToolOutcome, ErrorData> {
     let mut progress = ProgressReporter::new(context);
     let calling = toolbox.call(name, input, progress.take_sender());
-    tokio::pin!(calling);
-    loop {
-        tokio::select! {
-            outcome = &mut calling => return Ok(outcome),
-            () = context.ct.cancelled() => return Err(cancelled(name)),
-            Some(chunk) = progress.next() => progress.report(&chunk).await,
-        }
+    // The call goes on while a report waits for its client: its time limit is in it.
+    tokio::select! {
+        outcome = calling => Ok(outcome),
+        () = context.ct.cancelled() => Err(cancelled(name)),
+        never = progress.forward() => match never {},
     }
 }
 
