@@ -9,6 +9,7 @@ use prowess_wire::ClientDialect;
 use prowess_wire::neutral::Request;
 
 use crate::containers::sandbox_handle::SandboxHandle;
+use crate::intake::unpack_permits::UnpackPermits;
 use crate::record::RunRecorder;
 use crate::settings::EngineSettings;
 use crate::skill_vectors::SkillEmbedder;
@@ -24,6 +25,7 @@ struct EngineInner {
     settings: EngineSettings,
     sandbox: SandboxHandle,
     recorder: RunRecorder,
+    unpacking: Arc<UnpackPermits>,
     embedder: Option<SkillEmbedder>,
 }
 
@@ -73,6 +75,7 @@ impl Engine {
         Engine(Arc::new(EngineInner {
             embedder: embedding.map(|(providers, own)| SkillEmbedder::new(providers, own)),
             recorder: RunRecorder::new(store.clone()),
+            unpacking: Arc::default(),
             store,
             settings,
             sandbox,
@@ -80,13 +83,14 @@ impl Engine {
     }
 
     /// An engine with other settings and providers, over the same store and sandbox. Both write
-    /// the records of their runs by one queue.
+    /// the records of their runs by one queue, and share the limit on skills that are unpacked.
     #[must_use]
     pub fn with_settings(&self, settings: EngineSettings, providers: Option<Providers>) -> Self {
         let embedding = providers.zip(settings.embedding.clone());
         Engine(Arc::new(EngineInner {
             embedder: embedding.map(|(providers, own)| SkillEmbedder::new(providers, own)),
             recorder: self.0.recorder.clone(),
+            unpacking: Arc::clone(&self.0.unpacking),
             store: self.0.store.clone(),
             settings,
             sandbox: self.0.sandbox.clone(),
@@ -111,6 +115,10 @@ impl Engine {
 
     pub(crate) fn embedder(&self) -> Option<&SkillEmbedder> {
         self.0.embedder.as_ref()
+    }
+
+    pub(crate) fn unpacking(&self) -> &UnpackPermits {
+        &self.0.unpacking
     }
 
     pub(crate) fn recorder(&self) -> &RunRecorder {

@@ -64,6 +64,7 @@ impl Engine {
         }
         let resolver = Resolver {
             store: self.store(),
+            unpacking: self.unpacking(),
             tenant,
             aliases: &self.settings().aliases,
             model: route.name(),

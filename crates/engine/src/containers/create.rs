@@ -78,6 +78,7 @@ impl Containers {
         let store = self.engine.store();
         let resolver = Resolver {
             store,
+            unpacking: self.engine.unpacking(),
             tenant: &self.tenant,
             aliases: &self.engine.settings().aliases,
             model: "",

@@ -3,15 +3,21 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use prowess_skill::{Bundle, BundleLimits, LoadOptions, Severity, Skill};
+use prowess_store::TenantId;
 
 use crate::error::RunError;
+use crate::intake::unpack_permits::UnpackPermits;
 
-/// Loads a skill from base64. Unpacking takes processor time, so it runs on a thread for
-/// blocking work.
-pub(crate) async fn load_inline_skill(name: &str, data: &str) -> Result<Skill, RunError> {
+/// Loads a skill from base64, when the tenant has its turn.
+pub(crate) async fn load_inline_skill(
+    permits: &UnpackPermits,
+    tenant: &TenantId,
+    name: &str,
+    data: &str,
+) -> Result<Skill, RunError> {
     let (name, data) = (name.to_owned(), data.to_owned());
-    let work = tokio::task::spawn_blocking(move || unpack_inline(&name, &data));
-    work.await.map_err(|error| RunError::InlineSkill {
+    let unpacked = permits.unpack(tenant, move || unpack_inline(&name, &data));
+    unpacked.await.map_err(|error| RunError::InlineSkill {
         name: "inline".to_owned(),
         why: error.to_string(),
     })?

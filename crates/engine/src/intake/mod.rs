@@ -8,7 +8,7 @@
 //! | `network` | the domains and secrets that a request names for its code |
 //! | `native_skills` | skills that a vendor's own servers run |
 //! | `resolve` | which skills are stored here, and in which version |
-//! | `inline_skill` | a skill that is part of the request |
+//! | `inline_skill`, `unpack_permits` | a skill that is part of the request; how many are unpacked at once |
 //! | `user_texts`, `skill_finder`, `routing` | which stored skills a request with `auto` offers: what users wrote, what fits it, and where it is offered |
 //! | `stored_library`, `loaded_before` | the stored skills that the model loads in such a run; those that earlier runs loaded |
 //! | `plan` | container, skills, sandbox and policy of the run |
@@ -33,5 +33,6 @@ pub(crate) mod run_tools;
 pub(crate) mod skill_finder;
 pub(crate) mod skill_request;
 pub(crate) mod stored_library;
+pub(crate) mod unpack_permits;
 pub(crate) mod uploads;
 pub(crate) mod user_texts;

@@ -82,6 +82,7 @@ pub(crate) async fn plan_run(
     };
     let resolver = Resolver {
         store,
+        unpacking: engine.unpacking(),
         tenant,
         aliases: &engine.settings().aliases,
         model: run_request.route.name(),

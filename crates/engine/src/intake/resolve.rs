@@ -15,6 +15,7 @@ use crate::ids;
 use crate::intake::inline_skill::load_inline_skill;
 use crate::intake::native_skills::NativeSkills;
 use crate::intake::skill_request::SkillSelector;
+use crate::intake::unpack_permits::UnpackPermits;
 
 /// The version that follows the newest upload.
 const LATEST: &str = "latest";
@@ -64,6 +65,7 @@ type LatestVersions = HashMap<String, Arc<ResolvedSkill>>;
 /// Looks up skills.
 pub(crate) struct Resolver<'a> {
     pub(crate) store: &'a Store,
+    pub(crate) unpacking: &'a UnpackPermits,
     pub(crate) tenant: &'a TenantId,
     pub(crate) aliases: &'a BTreeMap<String, String>,
     pub(crate) model: &'a str,
@@ -94,7 +96,8 @@ impl Resolver<'_> {
         for skill in named {
             match skill {
                 SkillSelector::Inline { name, data } => {
-                    let member = load_inline_skill(name, data).await?.into();
+                    let loaded = load_inline_skill(self.unpacking, self.tenant, name, data);
+                    let member = loaded.await?.into();
                     resolved.local.push(RunSkill { member, pin: None });
                 }
                 SkillSelector::Id {
@@ -385,6 +388,7 @@ mod tests {
         ) -> Result<Vec<RunSkill>, String> {
             let resolver = Resolver {
                 store: &self.store,
+                unpacking: &UnpackPermits::default(),
                 tenant,
                 aliases: &BTreeMap::from([("xlsx".to_owned(), self.ids["ant"].clone())]),
                 model: "m",

@@ -73,6 +73,7 @@ impl RecordedContainer<'_> {
         let features = ClientFeatures::for_dialect(*client);
         let resolver = Resolver {
             store: self.engine.store(),
+            unpacking: self.engine.unpacking(),
             tenant,
             aliases: &self.engine.settings().aliases,
             model: route.name(),
