@@ -260,6 +260,12 @@ pub enum Error {
         /// The limit.
         limit: u64,
     },
+    /// The keys of the tenant have made as many changes as they may.
+    #[error("this tenant has made {limit} changes within an hour; try again later")]
+    TooManyChanges {
+        /// The limit.
+        limit: u32,
+    },
     /// The tenant has as many kept runs that have not ended as it may.
     #[error("this tenant has {limit} runs that have not ended")]
     TooManyRuns {
@@ -404,6 +410,7 @@ impl Error {
             Error::ConversationFull { .. } => "conversation-full",
             Error::ItemIdsTaken { .. } => "item-id-taken",
             Error::TooManyBatches { .. } => "too-many-batches",
+            Error::TooManyChanges { .. } => "too-many-changes",
             Error::TooManyRuns { .. } => "runs-too-many",
             Error::BatchInProgress { .. } => "batch-in-progress",
             Error::Invalid { .. } => "value-invalid",

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use std::time::Duration;
 use tokio::sync::Notify;
 
-use crate::audit::AuditOrigin;
+use crate::audit::{AuditOrigin, ChangeBudget};
 use crate::blob::Blobs;
 use crate::blob::storage::ObjectStorage;
 use crate::cache_drops::CacheDrops;
@@ -55,6 +55,7 @@ struct StoreInner {
     conversation_growth: TenantGrowth,
     chat_growth: TenantGrowth,
     turn_growth: TenantGrowth,
+    change_budget: ChangeBudget,
     audit_retention: Option<Duration>,
     cache_drops: CacheDrops,
 }
@@ -98,6 +99,7 @@ impl Store {
                 conversation_growth: TenantGrowth::default(),
                 chat_growth: TenantGrowth::default(),
                 turn_growth: TenantGrowth::default(),
+                change_budget: ChangeBudget::default(),
                 audit_retention: config.audit_retention,
                 cache_drops: CacheDrops::default(),
             });
@@ -200,6 +202,10 @@ impl Store {
 
     pub(crate) fn disk_space(&self) -> &DiskSpace {
         &self.0.disk_space
+    }
+
+    pub(crate) fn change_budget(&self) -> &ChangeBudget {
+        &self.0.change_budget
     }
 
     /// Growth of stored responses.

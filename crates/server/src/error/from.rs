@@ -37,7 +37,9 @@ impl From<StoreError> for HttpError {
             | StoreError::BatchInProgress { .. }
             | StoreError::Invalid { .. }
             | StoreError::Interrupted(_) => StatusCode::BAD_REQUEST,
-            StoreError::TooManyBatches { .. } => StatusCode::TOO_MANY_REQUESTS,
+            StoreError::TooManyBatches { .. } | StoreError::TooManyChanges { .. } => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
             StoreError::TooManyRuns { .. } => {
                 let status = StatusCode::TOO_MANY_REQUESTS;
                 let error = HttpError::new(status, error.code(), error.to_string());

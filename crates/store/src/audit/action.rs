@@ -88,6 +88,24 @@ impl AuditAction {
         AuditAction::ConfigurationReload,
     ];
 
+    /// Whether it is refused while less than the reserve is free, and when its tenant has made too
+    /// many changes. Otherwise moving a label back and forth would fill the disk. What deletes or
+    /// revokes something is never refused, and cannot go on for ever without the others.
+    pub(super) fn is_bounded(self) -> bool {
+        matches!(
+            self,
+            AuditAction::KeyCreate
+                | AuditAction::KeyUpdate
+                | AuditAction::KeyRotate
+                | AuditAction::SkillCreate
+                | AuditAction::SkillSetDefault
+                | AuditAction::VersionCreate
+                | AuditAction::VersionUpdate
+                | AuditAction::VersionRestore
+                | AuditAction::LabelSet
+        )
+    }
+
     /// Its name: the kind of object, a dot and the verb.
     pub fn as_str(self) -> &'static str {
         match self {

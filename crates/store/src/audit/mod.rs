@@ -8,6 +8,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `action` | what can be done |
+//! | `change_budget` | how many changes the keys of a tenant make |
 //! | `event` | who, what and with which outcome |
 //! | `write` | writing rows |
 //! | `list` | reading them, with filters |
@@ -16,12 +17,14 @@
 //! [`Store::audited`]: crate::Store::audited
 
 mod action;
+mod change_budget;
 mod event;
 mod list;
 mod retention;
 mod write;
 
 pub use action::AuditAction;
+pub(crate) use change_budget::ChangeBudget;
 pub use event::{AuditActor, AuditEvent, AuditOrigin, AuditOutcome};
 pub use list::AuditFilter;
 pub(crate) use write::AuditChange;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::event::truncate;
-use super::{AuditAction, AuditOrigin, AuditOutcome};
+use super::{AuditAction, AuditActor, AuditOrigin, AuditOutcome};
 use crate::Store;
 use crate::db::{Sql, Tx};
 use crate::error::Result;
@@ -67,10 +67,21 @@ impl Store {
     }
 
     /// Writes an entry in the transaction of its change, if anybody is named as its origin.
+    ///
+    /// # Errors
+    /// When the store cannot be written; when the change can wait, and less than the reserve is
+    /// free or its tenant has made too many.
     pub(crate) async fn audit(&self, tx: &mut Tx, change: AuditChange<'_>) -> Result<()> {
         let Some(origin) = self.origin() else {
             return Ok(());
         };
+        // The log only grows.
+        if change.action.is_bounded() {
+            self.disk_space().check(0)?;
+            if matches!(origin.actor(), AuditActor::Key { .. }) {
+                self.change_budget().take(change.tenant)?;
+            }
+        }
         let entry = Entry {
             origin,
             tenant: change.tenant,

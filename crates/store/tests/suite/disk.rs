@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use prowess_store::{Database, NewSkill, SkillDeleteRule, Store, StoreConfig, TenantId};
+use prowess_store::{
+    AuditActor, AuditOrigin, Database, LabelName, NewSkill, SkillDeleteRule, Store, StoreConfig,
+    TenantId, VersionSelector,
+};
 
 use crate::attack_data::upload;
 use crate::testbed::{TestBed, described, run, skill};
@@ -257,8 +260,15 @@ fn content_is_refused_while_less_than_the_reserve_is_free_and_deletions_are_not(
         assert_eq!(error.unwrap_err().code(), "storage-full");
         assert_eq!(bed.objects(), objects);
         assert!(store.check_ready().await.unwrap_err().full);
-        store.delete_file(&bed.tenant, &file.id).await.unwrap();
-        let gone = store.delete_skill(&bed.tenant, &skill_id, SkillDeleteRule::Cascade);
+        // What is written to the audit log stays there, so a label is not moved back and forth.
+        let origin = AuditOrigin::of_request(AuditActor::Master, None, "req_1".to_owned(), None);
+        let audited = store.audited(origin);
+        let label = LabelName::parse("production").unwrap();
+        let latest = VersionSelector::Latest;
+        let error = audited.set_label(&bed.tenant, &skill_id, &label, &latest);
+        assert_eq!(error.await.unwrap_err().code(), "storage-full");
+        audited.delete_file(&bed.tenant, &file.id).await.unwrap();
+        let gone = audited.delete_skill(&bed.tenant, &skill_id, SkillDeleteRule::Cascade);
         gone.await.unwrap();
     });
 }
