@@ -82,13 +82,14 @@ pub(super) async fn fetch(
     });
     let opened = fetching.await;
     let opened = opened.map_err(|error| HttpError::internal("import", &error))?;
-    let (origins, discovery) = opened.map_err(|error| fetch_error(&error))?;
+    let hosts = settings.import_hosts;
+    let (origins, discovery) = opened.map_err(|error| fetch_error(hosts, &error))?;
     let skills = origins.into_iter().filter_map(|origin| match origin {
         Origin::Url(fetched) => Some(fetched),
         _ => None,
     });
     let unreadable = discovery.unreadable.iter();
-    let unreadable = unreadable.map(|error| refused(None, None, &describe(error)));
+    let unreadable = unreadable.map(|error| refused(None, None, &describe(hosts, error)));
     Ok(Fetched {
         url: display_url(url),
         skills: skills.collect(),
@@ -96,25 +97,83 @@ pub(super) async fn fetch(
     })
 }
 
-fn fetch_error(error: &SourceError) -> HttpError {
-    HttpError::bad_request(error.code(), describe(error)).with_detail("param", "url")
+fn fetch_error(hosts: ImportHosts, error: &SourceError) -> HttpError {
+    let code = match closed_host(hosts, error) {
+        Some(_) => "url-private-address",
+        None => error.code(),
+    };
+    HttpError::bad_request(code, describe(hosts, error)).with_detail("param", "url")
 }
 
 /// The error without addresses: a tenant must not learn those of names in the operator's
 /// network.
-fn describe(error: &SourceError) -> String {
+fn describe(hosts: ImportHosts, error: &SourceError) -> String {
+    if let Some((url, host)) = closed_host(hosts, error) {
+        return format!(
+            "{url}: {host} cannot be found or is not on the public internet; the operator can \
+             allow hosts of private networks with `import = \"private\"` under [skills] in \
+             prowess.toml"
+        );
+    }
     match error {
-        SourceError::Url {
-            url,
-            error: FetchError::PrivateAddress { host, .. },
-        } => format!(
-            "{url}: {host} is not on the public internet; the operator can allow such hosts with \
-             `import = \"private\"` under [skills] in prowess.toml"
-        ),
         SourceError::Url {
             url,
             error: FetchError::MetadataAddress { host, .. },
         } => format!("{url}: {host} is at an address that is always blocked"),
         other => other.to_string(),
+    }
+}
+
+/// The URL and the host, if only hosts on the public internet may be fetched from and this is
+/// none. Whether the name exists at all is not said: otherwise a tenant could find out which names
+/// there are in the operator's network.
+fn closed_host(hosts: ImportHosts, error: &SourceError) -> Option<(&str, &str)> {
+    match error {
+        SourceError::Url {
+            url,
+            error:
+                FetchError::PrivateAddress { host, .. }
+                | FetchError::MetadataAddress { host, .. }
+                | FetchError::Unresolved { host, .. },
+        } if hosts == ImportHosts::Public => Some((url, host)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use super::*;
+
+    #[test]
+    fn a_name_in_the_operators_network_looks_like_one_that_does_not_exist() {
+        let (host, address) = ("db.corp".to_owned(), IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let errors = [
+            FetchError::PrivateAddress {
+                host: host.clone(),
+                address,
+            },
+            FetchError::MetadataAddress {
+                host: host.clone(),
+                address,
+            },
+            FetchError::Unresolved {
+                host,
+                why: "no such name".to_owned(),
+            },
+        ];
+        let seen = |hosts| {
+            let seen = errors.iter().map(|error| {
+                let url = "http://db.corp/x.zip".to_owned();
+                let error = error.clone();
+                let error = fetch_error(hosts, &SourceError::Url { url, error });
+                (error.code, error.message)
+            });
+            seen.collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(seen(ImportHosts::Public).len(), 1);
+        // Where these may be fetched from, the difference helps, and can be found out anyway.
+        assert_eq!(seen(ImportHosts::Private).len(), 3);
     }
 }
