@@ -43,7 +43,7 @@ impl ApiDialect {
         match resource(path) {
             "messages" => return ApiDialect::Anthropic(Betas::from_headers(headers)),
             "chat" | "responses" | "conversations" | "embeddings" | "completions" | "images"
-            | "audio" | "moderations" | "rerank" => return ApiDialect::OpenAi,
+            | "audio" | "moderations" | "decisions" | "rerank" => return ApiDialect::OpenAi,
             _ => {}
         }
         if below("/openai") {

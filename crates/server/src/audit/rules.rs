@@ -176,6 +176,7 @@ const RULES: &[(RouteMethod, &str, AuditRule)] = &[
     (Post, "/audio/transcriptions", CONTENT),
     (Post, "/audio/translations", CONTENT),
     (Post, "/moderations", CONTENT),
+    (Post, "/decisions", CONTENT),
     (Post, "/rerank", CONTENT),
     (Post, "/v2/rerank", CONTENT),
     (Post, "/completions", CONTENT),

@@ -48,6 +48,7 @@ async fn json_passes_with_the_providers_name_for_the_model_and_its_key() {
         ("/v1/images/generations", "/v1/images/generations"),
         ("/openai/v1/audio/speech", "/v1/audio/speech"),
         ("/v1/v1/moderations", "/v1/moderations"),
+        ("/openai/v1/decisions", "/v1/decisions"),
         ("/rerank", "/v1/rerank"),
         ("/v2/rerank", "/v2/rerank"),
         ("/v1/completions", "/v1/completions"),
@@ -70,6 +71,19 @@ async fn json_passes_with_the_providers_name_for_the_model_and_its_key() {
         );
         assert_eq!(sent.header("openai-beta"), Some("a"));
     }
+}
+
+#[tokio::test]
+async fn decisions_are_metered_by_their_token_counts() {
+    let gateway = Gateway::start().await;
+    let answer = r#"{"answers":[{"type":"predicate","probability":0.9,"name":null}],"model":"m1","usage":{"input_tokens":14,"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},"output_tokens":4,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":18}}"#;
+    gateway.upstream.respond(MockResponse::json(200, answer));
+    let body = r#"{"model":"oai/m1","input":"It rains.","questions":[{"type":"predicate"}]}"#;
+    let got = gateway.send("/v1/decisions", &[], body).await;
+    assert_eq!((got.status.as_u16(), got.text()), (200, answer));
+    let sums = usage(&gateway).await;
+    let counts = (&sums[0]["input_tokens"], &sums[0]["output_tokens"]);
+    assert_eq!(counts, (&json!(14), &json!(4)));
 }
 
 #[tokio::test]

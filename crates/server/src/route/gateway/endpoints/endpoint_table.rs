@@ -42,7 +42,7 @@ const fn endpoint(
     }
 }
 
-pub(super) static ENDPOINTS: [GatewayEndpoint; 10] = [
+pub(super) static ENDPOINTS: [GatewayEndpoint; 11] = [
     endpoint("/images/generations", "images/generations", "image"),
     endpoint("/images/edits", "images/edits", "image"),
     endpoint("/images/variations", "images/variations", "image"),
@@ -57,6 +57,7 @@ pub(super) static ENDPOINTS: [GatewayEndpoint; 10] = [
         default_model: Some("omni-moderation-latest"),
         ..endpoint("/moderations", "moderations", "moderation")
     },
+    endpoint("/decisions", "decisions", "decision"),
     GatewayEndpoint {
         usage: ClientDialect::Chat,
         ..endpoint("/rerank", "rerank", "rerank")

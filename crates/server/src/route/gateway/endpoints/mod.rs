@@ -1,6 +1,6 @@
 //! Endpoints besides conversations and embeddings, which pass in their provider's own format:
-//! images, audio, moderations, reranking and completions by the model that a request names, and
-//! any path of a named provider below `/providers`.
+//! images, audio, moderations, decisions, reranking and completions by the model that a request
+//! names, and any path of a named provider below `/providers`.
 //!
 //! As with all calls to models, keys, rates, budgets and usage apply. Where a response has no
 //! token counts, its request is counted as one without a price.

@@ -52,6 +52,11 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
             .body(OperationBody::Endpoint(&["input"])),
     ),
     post(
+        "/decisions",
+        Operation::new("Answer questions about a content", OperationResponse::Json)
+            .body(OperationBody::Endpoint(&["model", "input", "questions"])),
+    ),
+    post(
         "/rerank",
         Operation::new("Rank documents for a query", OperationResponse::Json)
             .body(OperationBody::Endpoint(&["model", "query", "documents"])),
