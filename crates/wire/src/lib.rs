@@ -100,6 +100,7 @@
 //! | `model_text` | every text that wire adds for a model |
 //! | `first_message`, `last_message`, `blank_messages` | conversations that a vendor would refuse |
 //! | `tool_names`, `arguments`, `argument_schemas` | tool names and call ids, call arguments, their schemas |
+//! | `server_call_ids` | ids of calls that other vendors' servers answered, for Messages clients |
 //! | `calls`, `blocks` | calls and blocks of a stream |
 //! | `plain_text`, `media_types`, `media_content`, `generated_images` | text forms, file types, images |
 //! | `signature_envelope`, `signature_scan` | state of other vendors in signature fields |
@@ -154,6 +155,7 @@ mod rendered_error;
 mod reply_setup;
 mod responses;
 mod sampling;
+mod server_call_ids;
 mod signature_envelope;
 mod signature_scan;
 pub mod sse;

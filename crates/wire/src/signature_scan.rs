@@ -1,5 +1,5 @@
-//! Finds, in the bytes of a request, state of another vendor's model that only a
-//! translation can decode.
+//! Finds, in the bytes of a request, what another vendor's model or server left there and only
+//! a translation can decode.
 //!
 //! Clients send back fields of responses. State of one vendor's model may be in a request
 //! for another's, in a field where that vendor expects its own and refuses anything else.
@@ -9,25 +9,26 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use crate::ClientDialect;
+use crate::server_call_ids;
 
-/// Prefixes of strings that only this crate writes, and the fields that hold them.
+/// Strings that only this crate writes, and the fields that hold them.
 struct EnvelopeMarks {
     /// How the strings begin, with their quote.
     start: Finder<'static>,
-    /// How they go on.
-    more: &'static [&'static str],
+    /// Whether they go on like this.
+    goes_on: fn(&[u8]) -> bool,
     fields: &'static [&'static str],
 }
 
 impl EnvelopeMarks {
     fn new(
         start: &'static str,
-        more: &'static [&'static str],
+        goes_on: fn(&[u8]) -> bool,
         fields: &'static [&'static str],
     ) -> Self {
         EnvelopeMarks {
             start: Finder::new(start),
-            more,
+            goes_on,
             fields,
         }
     }
@@ -37,12 +38,23 @@ impl EnvelopeMarks {
         self.start.find_iter(body).any(|at| {
             let (before, rest) = body.split_at_checked(at).unwrap_or_default();
             let rest = rest.get(length..).unwrap_or_default();
-            self.more
-                .iter()
-                .any(|more| rest.starts_with(more.as_bytes()))
-                && is_value_of(before, self.fields)
+            (self.goes_on)(rest) && is_value_of(before, self.fields)
         })
     }
+}
+
+fn begins(rest: &[u8], words: &[&str]) -> bool {
+    words.iter().any(|word| rest.starts_with(word.as_bytes()))
+}
+
+/// Whether a text that began with a bracket names media, or an item or a part and nothing else.
+fn is_named_block(rest: &[u8]) -> bool {
+    let word = rest
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_');
+    let length = word.count();
+    let after = rest.get(length..).unwrap_or_default();
+    begins(rest, &["image: ", "file: "]) || (length > 0 && after.starts_with(b"]\""))
 }
 
 /// Whether what follows is the value of one of these fields. Text that quotes such a
@@ -61,17 +73,20 @@ fn is_value_of(before: &[u8], fields: &[&str]) -> bool {
     fields.iter().any(ends)
 }
 
-static MESSAGES: LazyLock<[EnvelopeMarks; 1]> = LazyLock::new(|| {
-    let vendors = &["gemini.", "openai.", "chat."];
-    [EnvelopeMarks::new("\"v1.", vendors, &["signature"])]
+/// Calls and other blocks of other vendors' servers may have fields that Anthropic does not.
+static MESSAGES: LazyLock<[EnvelopeMarks; 3]> = LazyLock::new(|| {
+    let vendors = |rest: &[u8]| begins(rest, &["gemini.", "openai.", "chat."]);
+    let calls = |rest: &[u8]| begins(rest, &server_call_ids::WORDS);
+    [
+        EnvelopeMarks::new("\"v1.", vendors, &["signature"]),
+        EnvelopeMarks::new("\"srvtoolu_", calls, &["id", "tool_use_id"]),
+        EnvelopeMarks::new("\"[", is_named_block, &["text"]),
+    ]
 });
 
 static RESPONSES: LazyLock<[EnvelopeMarks; 1]> = LazyLock::new(|| {
-    [EnvelopeMarks::new(
-        "\"pw1",
-        &[".", "r."],
-        &["encrypted_content"],
-    )]
+    let goes_on = |rest: &[u8]| begins(rest, &[".", "r."]);
+    [EnvelopeMarks::new("\"pw1", goes_on, &["encrypted_content"])]
 });
 
 /// Thoughts are base64, in which these letters are the same in both alphabets; code that
@@ -79,8 +94,8 @@ static RESPONSES: LazyLock<[EnvelopeMarks; 1]> = LazyLock::new(|| {
 static GEMINI: LazyLock<[EnvelopeMarks; 2]> = LazyLock::new(|| {
     let signature = &["thoughtSignature", "thought_signature"];
     [
-        EnvelopeMarks::new("\"cHJvd2Vzcy50aG91Z2h0cy4x", &[""], signature),
-        EnvelopeMarks::new("\"srvtoolu_", &[""], &["id"]),
+        EnvelopeMarks::new("\"cHJvd2Vzcy50aG91Z2h0cy4x", |_| true, signature),
+        EnvelopeMarks::new("\"srvtoolu_", |_| true, &["id"]),
     ]
 });
 
@@ -138,6 +153,22 @@ mod tests {
                 ClientDialect::Gemini,
                 r#"{"executableCode":{"id":"srvtoolu_01"}}"#,
             ),
+            (
+                ClientDialect::Messages,
+                r#"{"id":"srvtoolu_responses_ci_1"}"#,
+            ),
+            (
+                ClientDialect::Messages,
+                r#"{"tool_use_id": "srvtoolu_gemini_c1"}"#,
+            ),
+            (
+                ClientDialect::Messages,
+                r#"{"text":"[file_search_call]","queries":[]}"#,
+            ),
+            (
+                ClientDialect::Messages,
+                r#"{"text":"[image: image/png, 9 bytes]","source":{}}"#,
+            ),
         ] {
             assert!(found(client, body), "{body}");
         }
@@ -155,6 +186,21 @@ mod tests {
             ),
             (ClientDialect::Messages, r#"{"my_signature":"v1.chat.x"}"#),
             (ClientDialect::Messages, r#"{"id":"srvtoolu_01"}"#),
+            (
+                ClientDialect::Messages,
+                r#"{"name":"srvtoolu_responses_ci_1"}"#,
+            ),
+            (
+                ClientDialect::Messages,
+                r#"{"text":"{\"id\":\"srvtoolu_responses_ci_1\"}"}"#,
+            ),
+            (ClientDialect::Messages, r#"{"text":"[]"}"#),
+            (
+                ClientDialect::Messages,
+                r#"{"text":"[Request interrupted by user]"}"#,
+            ),
+            (ClientDialect::Messages, r#"{"text":"[done] and more"}"#),
+            (ClientDialect::Messages, r#"{"content":"[done]"}"#),
             (ClientDialect::Messages, r#"["v1.chat.x"]"#),
             (ClientDialect::Messages, r#""v1.chat."#),
             (ClientDialect::Messages, r#"{"signature":"v1."#),

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use crate::anthropic::{self, MessagesReader};
+use crate::anthropic::{MessagesReader, MessagesWriter};
 use crate::chat::{ChatReader, ChatWriter};
 use crate::context::{ReadContext, ReplyContext};
 use crate::converse::ConverseReader;
@@ -322,7 +322,7 @@ pub struct StreamWriter {
 
 #[derive(Debug)]
 enum DialectWriter {
-    Messages(Box<ReplyContext>),
+    Messages(Box<MessagesWriter>),
     Chat(Box<ChatWriter>),
     Responses(Box<ResponsesWriter>),
     Gemini(Box<GeminiWriter>),
@@ -332,7 +332,9 @@ impl StreamWriter {
     /// A writer of a client's stream.
     pub fn new(client: ClientDialect, context: ReplyContext) -> Self {
         let writer = match client {
-            ClientDialect::Messages => DialectWriter::Messages(Box::new(context)),
+            ClientDialect::Messages => {
+                DialectWriter::Messages(Box::new(MessagesWriter::new(context)))
+            }
             ClientDialect::Chat => DialectWriter::Chat(Box::new(ChatWriter::new(context))),
             ClientDialect::Responses => {
                 DialectWriter::Responses(Box::new(ResponsesWriter::new(context)))
@@ -349,7 +351,7 @@ impl StreamWriter {
     pub fn write(&mut self, event: &StreamEvent, out: &mut Vec<u8>) {
         self.sources.note(event);
         match &mut self.writer {
-            DialectWriter::Messages(context) => anthropic::write_event(event, context, out),
+            DialectWriter::Messages(writer) => writer.write(event, out),
             DialectWriter::Chat(writer) => writer.write(event, out),
             DialectWriter::Responses(writer) => writer.write(event, out),
             DialectWriter::Gemini(writer) => writer.write(event, out),

@@ -19,6 +19,10 @@ fn supported_blocks(client: ClientDialect, response: Response) -> Vec<Block> {
             block.rest.shift_remove("status");
         }
         if client == ClientDialect::Messages {
+            // Code that Google ran is a call of Anthropic's tool: vendors/answered_calls.rs.
+            if is_googles_code(&block.content) {
+                continue;
+            }
             // Anthropic has no annotations of texts.
             block.rest.shift_remove("annotations");
             // Parts of other vendors' are named by a text that carries them.
@@ -50,6 +54,17 @@ fn supported_blocks(client: ClientDialect, response: Response) -> Vec<Block> {
         }
     }
     blocks
+}
+
+fn is_googles_code(content: &Content) -> bool {
+    match content {
+        Content::Other { kind } => kind == "executableCode" || kind == "codeExecutionResult",
+        Content::ServerToolUse { id, .. } => id.starts_with("srvtoolu_gemini_"),
+        Content::ServerToolResult { tool_use_id, .. } => {
+            tool_use_id.starts_with("srvtoolu_gemini_")
+        }
+        _ => false,
+    }
 }
 
 /// The response without the refusal text, which becomes content where there is no other

@@ -14,6 +14,7 @@ use prowess_wire::{
     read_response, write_request, write_response,
 };
 use serde_json::{Value, json};
+use support::exchange::grown_blocks;
 use support::{assert_well_formed, context};
 
 fn message(id: &str, phase: &str, parts: Value) -> Value {
@@ -335,6 +336,42 @@ fn the_next_turn_gets_the_items_back_as_they_came() {
 }
 
 #[test]
+fn anthropic_gets_what_openais_servers_did_earlier_in_a_run_as_ordinary_calls() {
+    let body =
+        json!({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}]});
+    let body = body.to_string();
+    let mut request = read_request(ClientDialect::Messages, body.as_bytes()).unwrap();
+    let content = read(&items()).content;
+    request
+        .messages
+        .push(Message::new(Role::Assistant, content));
+    request.messages.push(Message::user("more"));
+    let sent = write_request(Dialect::Messages, &request, &WriteOptions::default()).unwrap();
+    for message in sent.body["messages"].as_array().unwrap() {
+        for block in message["content"].as_array().into_iter().flatten() {
+            let fields: Vec<&str> = block
+                .as_object()
+                .unwrap()
+                .keys()
+                .map(String::as_str)
+                .collect();
+            let expected: &[&str] = match block["type"].as_str() {
+                Some("text") => &["type", "text"],
+                Some("tool_use") => &["type", "id", "name", "input"],
+                _ => &["type", "tool_use_id", "content"],
+            };
+            assert_eq!(fields, expected, "{block}");
+        }
+    }
+    let text = sent.body.to_string();
+    for word in ["https://a.test", "1+1", "Four."] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    // The client sent none of it, so there is nothing to name to it.
+    assert_eq!(sent.dropped, []);
+}
+
+#[test]
 fn phases_of_a_history_stay_with_their_messages() {
     let (one, two) = (
         message("msg_1", "commentary", json!([part("One.")])),
@@ -533,22 +570,23 @@ fn messages_blocks(items: &[Value]) -> [Vec<Value>; 2] {
     }
     let text = String::from_utf8(out).unwrap();
     let data = text.lines().filter_map(|line| line.strip_prefix("data: "));
-    let starts = data.filter_map(|data| {
-        let event: Value = serde_json::from_str(data).unwrap();
-        event.get("content_block").cloned()
-    });
+    let events: Vec<Value> = data
+        .map(|data| serde_json::from_str(data).unwrap())
+        .collect();
     [
         body["content"].as_array().unwrap().clone(),
-        starts.collect(),
+        grown_blocks(&events),
     ]
 }
 
 #[test]
 fn a_messages_client_gets_only_types_of_blocks_that_it_knows() {
-    const KNOWN: [&str; 5] = [
+    const KNOWN: [&str; 7] = [
         "text",
         "thinking",
         "server_tool_use",
+        "web_search_tool_result",
+        "code_execution_tool_result",
         "bash_code_execution_tool_result",
         "tool_use",
     ];
@@ -558,12 +596,15 @@ fn a_messages_client_gets_only_types_of_blocks_that_it_knows() {
             assert!(KNOWN.contains(&kind), "{block}");
         }
         let find = |id: &str| blocks.iter().find(|block| block["id"] == id).unwrap();
-        let search = find("ws_1");
+        let search = find("srvtoolu_responses_ws_1");
         assert_eq!(search["name"], "web_search");
         assert_eq!(search["input"]["query"], "x");
-        let code = find("ci_1");
-        assert_eq!(code["name"], "code_execution");
-        assert_eq!(code["input"], json!({"code": "1+1"}));
+        let code = json!({"type": "server_tool_use", "id": "srvtoolu_responses_ci_1",
+            "name": "code_execution", "input": {"code": "1+1", "container_id": "cntr_1"}});
+        assert_eq!(*find("srvtoolu_responses_ci_1"), code);
+        let shell = json!({"type": "server_tool_use", "id": "srvtoolu_other_call_sh",
+            "name": "bash_code_execution", "input": {"command": "ls"}});
+        assert_eq!(*find("srvtoolu_other_call_sh"), shell);
     }
 }
 

@@ -10,6 +10,7 @@
 //! | `blocks`, `results` | blocks of Anthropic's servers as text and calls |
 //! | `compaction` | conversations that a vendor's servers have compacted, or are to compact |
 //! | `items` | Responses items of tools that the client runs |
+//! | `returned_calls` | calls that other vendors' servers answered, from a Messages client |
 //! | `chat_thinking` | thinking settings of Chat clients |
 //! | `thinking_modes` | thinking modes that only Anthropic has |
 //! | `tool_schemas` | descriptions and schemas of vendor-specific tools |
@@ -21,6 +22,7 @@ mod compaction;
 mod deferred_tools;
 mod items;
 mod results;
+mod returned_calls;
 mod thinking_modes;
 mod tool_choice;
 mod tool_schemas;
@@ -66,6 +68,7 @@ pub(crate) fn adapt_request(
     tools::adapt(&mut adapted, &mut drops);
     tool_choice::adapt(request, &mut adapted, target)?;
     compaction::adapt(&mut adapted);
+    returned_calls::restore(&mut adapted, target, &mut drops);
     blocks::adapt(&mut adapted, target, &mut drops);
     Ok(AdaptedRequest {
         request: Cow::Owned(adapted),
@@ -86,6 +89,7 @@ fn needs_adapting(request: &Request, target: Dialect) -> bool {
         || thinking_modes::has_unknown_mode(request, target)
         || matches!(request.tool_choice, Some(ToolChoice::Other(_)))
         || request.tools.iter().any(special)
+        || returned_calls::has_any(request)
         || blocks().any(|block| match &block.content {
             Content::Other { .. } | Content::ServerToolResult { .. } => true,
             Content::ToolResult { content, .. } => content

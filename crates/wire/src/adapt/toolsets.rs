@@ -112,16 +112,24 @@ static BROWSER: [ToolsetMember; 31] = [
     member("close_tab", TAB, &[]),
 ];
 
-/// The toolset of a tool with this type, and its members.
-fn toolset(kind: &str) -> Option<(&'static str, &'static [ToolsetMember])> {
+/// The toolset of a tool with this type.
+fn toolset(kind: &str) -> Option<&'static str> {
     match kind {
-        "computer_toolset_20260801" => Some(("computer", &COMPUTER)),
-        "browser_toolset_20260801" => Some(("browser", &BROWSER)),
+        "computer_toolset_20260801" => Some("computer"),
+        "browser_toolset_20260801" => Some("browser"),
         _ => None,
     }
 }
 
-fn toolset_of(tool: &Tool) -> Option<(&'static str, &'static [ToolsetMember])> {
+fn members(toolset: &str) -> &'static [ToolsetMember] {
+    match toolset {
+        "computer" => &COMPUTER,
+        "browser" => &BROWSER,
+        _ => &[],
+    }
+}
+
+fn toolset_of(tool: &Tool) -> Option<&'static str> {
     match &tool.kind {
         ToolKind::Server { kind } => toolset(kind),
         _ => None,
@@ -130,8 +138,7 @@ fn toolset_of(tool: &Tool) -> Option<(&'static str, &'static [ToolsetMember])> {
 
 /// The names of the toolsets among a request's tools.
 pub(crate) fn named_toolsets(request: &Request) -> Vec<&'static str> {
-    let toolsets = request.tools.iter().filter_map(toolset_of);
-    toolsets.map(|(name, _)| name).collect()
+    request.tools.iter().filter_map(toolset_of).collect()
 }
 
 /// The tools with functions in place of toolsets.
@@ -139,17 +146,17 @@ pub(super) fn expand(tools: Vec<Tool>) -> Vec<Tool> {
     let mut out = Vec::with_capacity(tools.len());
     for tool in tools {
         match toolset_of(&tool) {
-            Some((name, members)) => out.extend(functions(tool, name, members)),
+            Some(toolset) => out.extend(functions(tool, toolset)),
             None => out.push(tool),
         }
     }
     out
 }
 
-fn functions(mut tool: Tool, toolset: &str, members: &[ToolsetMember]) -> Vec<Tool> {
+fn functions(mut tool: Tool, toolset: &str) -> Vec<Tool> {
     let configs = tool.rest.shift_remove("configs");
     let mark = tool.cache_control.take();
-    let offered = members.iter().filter(|member| {
+    let offered = members(toolset).iter().filter(|member| {
         let config = configs
             .as_ref()
             .and_then(|configs| configs.get(member.name));
@@ -235,13 +242,15 @@ fn point() -> Value {
     })
 }
 
-/// Gives a call of such a function the form of a member's call, as its client expects it.
+/// Gives a call of such a function the form of a member's call, as its client expects it. A tool of
+/// the client's own may have a name that begins like these.
 pub(crate) fn restore_member(call: &mut Map, context: &ReplyContext) {
     let name = call.get("name").and_then(Value::as_str);
     let Some((toolset, member)) = name.and_then(|name| name.split_once("__")) else {
         return;
     };
-    if !context.toolsets.contains(&toolset) {
+    let is_member = members(toolset).iter().any(|known| known.name == member);
+    if !is_member || !context.toolsets.contains(&toolset) {
         return;
     }
     let (toolset, member) = (Value::from(toolset), Value::from(member));

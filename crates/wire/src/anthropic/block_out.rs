@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::document_out;
+use super::{document_out, foreign_blocks};
 use crate::Dialect;
 use crate::arguments;
 use crate::blank_messages::is_blank;
@@ -14,7 +14,7 @@ use crate::fields::put;
 use crate::generated_images;
 use crate::json_path::JsonPath;
 use crate::media_content::by_media_type;
-use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, MediaSource, without_dialect_fields};
+use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, MediaSource};
 use crate::signature_envelope::{self, SignatureEnvelope};
 use crate::tool_names::{safe_id, safe_name};
 
@@ -137,7 +137,9 @@ impl MessagesBlockWriter<'_> {
 
     fn rest(&mut self, map: &mut Map, block: &Block, path: &JsonPath<'_>) {
         if self.own {
-            map.extend(without_dialect_fields(&block.rest));
+            let (own, foreign) = foreign_blocks::divide_fields(block);
+            map.extend(own);
+            self.drops.rest(path, &foreign);
         } else {
             self.drops.rest(path, &block.rest);
         }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::block_out::MessagesBlockWriter;
+use super::foreign_blocks;
 use super::output_schema::output_schema;
 use super::reasoning_out::reasoning_settings;
 use super::tools::{write_choice, write_tools};
@@ -52,16 +53,14 @@ fn write_conversation(
     drops: &mut Drops,
 ) -> Result<(), WireError> {
     let own = request.origin == Dialect::Messages;
-    let expanded;
     let conversation = if own {
-        request.messages.as_slice()
+        foreign_blocks::expand_refused_calls(&request.messages, drops)
     } else {
         // Anthropic accepts only calls of its own server tools.
-        expanded = expand_server_calls(&request.messages, drops);
-        expanded.as_ref()
+        expand_server_calls(&request.messages, drops)
     };
     put(body, "system", write_system(request, drops)?);
-    let messages = write_messages(request, conversation, options, drops)?;
+    let messages = write_messages(request, &conversation, options, drops)?;
     body.insert("messages".to_owned(), messages.into());
     let tools = write_tools(request, drops);
     if !tools.is_empty() {

@@ -7,61 +7,119 @@
 
 use serde_json::{Value, json};
 
-use super::answered_calls;
+use super::answered_calls::{self, ShownBlock};
 use super::block_out::{to_client, write_source};
 use crate::adapt::restore_member;
 use crate::context::ReplyContext;
 use crate::generated_images;
-use crate::neutral::{ANNOTATIONS, Block, Content, DIALECT_FIELDS, Map, without_dialect_fields};
+use crate::neutral::{
+    ANNOTATIONS, Block, Content, DIALECT_FIELDS, Delta, Map, without_dialect_fields,
+};
+use crate::server_call_ids::{ServerCallOrigin, client_id};
 
 /// A whole block.
-pub(super) fn write_whole(block: &Block, context: &ReplyContext) -> Value {
+pub(super) fn write_whole(block: &Block, context: &ReplyContext) -> ShownBlock {
     if let Some(call) = answered_calls::write(block) {
         return call;
     }
-    match write_foreign(block) {
+    ShownBlock::alone(match write_foreign(block) {
         Some((mut map, text)) => {
             map.insert("text".to_owned(), text.into());
             Value::Object(map)
         }
         None => with_object_input(write_own(block, context)),
-    }
+    })
 }
 
 /// A block that Anthropic has too. Clients send their texts back, and Anthropic refuses the
 /// annotations of OpenAI's.
 fn write_own(block: &Block, context: &ReplyContext) -> Value {
-    let mut value = to_client(block);
+    let mut value = match is_shell_item(block) {
+        true => to_client(&Block::new(block.content.clone())),
+        false => to_client(block),
+    };
     match (&block.content, value.as_object_mut()) {
         (Content::Text(_), Some(map)) => drop(map.shift_remove(ANNOTATIONS)),
         (Content::ToolUse { .. }, Some(map)) => restore_member(map, context),
+        (Content::ServerToolUse { id, .. }, Some(map)) => set_id(map, "id", id),
+        (Content::ServerToolResult { tool_use_id, .. }, Some(map)) => {
+            set_id(map, "tool_use_id", tool_use_id);
+        }
         _ => {}
     }
     value
 }
 
+fn set_id(map: &mut Map, key: &str, id: &str) {
+    map.insert(
+        key.to_owned(),
+        client_id(ServerCallOrigin::Other, id).into(),
+    );
+}
+
+/// Whether a block was read from an item of OpenAI's shell. Its other fields are those of the item,
+/// and the item's id is not the one by which a result names its call.
+fn is_shell_item(block: &Block) -> bool {
+    let content = &block.content;
+    matches!(
+        content,
+        Content::ServerToolUse { .. } | Content::ServerToolResult { .. }
+    ) && block.rest.contains_key(DIALECT_FIELDS)
+}
+
 /// Clients expect an object as the input of a call. Arguments that are none, such as the text of
 /// a model that wrote no valid JSON, become a field of one.
 fn with_object_input(mut block: Value) -> Value {
-    let kind = block.get("type").and_then(Value::as_str);
-    if matches!(kind, Some("tool_use" | "server_tool_use"))
-        && let Some(input) = block.get_mut("input")
-        && !input.is_object()
-    {
+    if let Some(input) = call_input(&mut block).filter(|input| !input.is_object()) {
         *input = json!({"input": input.take()});
     }
     block
 }
 
-/// A block at its start, and the text that follows as its one delta.
-pub(super) fn write_start(block: &Block, context: &ReplyContext) -> (Value, Option<String>) {
-    if let Some(call) = answered_calls::write(block) {
-        return (call, None);
+/// The input of a block, if that is a call.
+fn call_input(block: &mut Value) -> Option<&mut Value> {
+    let kind = block.get("type").and_then(Value::as_str);
+    let is_call = matches!(kind, Some("tool_use" | "server_tool_use"));
+    block.get_mut("input").filter(|_| is_call)
+}
+
+/// A block at its start, its one delta, and the result that follows it.
+pub(super) struct StartedBlock {
+    pub(super) block: Value,
+    pub(super) delta: Option<Delta>,
+    pub(super) result: Option<Value>,
+}
+
+/// A block at its start: many clients take a text, and the input of a call, from deltas only.
+pub(super) fn write_start(block: &Block, context: &ReplyContext) -> StartedBlock {
+    let answered = answered_calls::write(block);
+    if answered.is_none()
+        && let Some((map, text)) = write_foreign(block)
+    {
+        return StartedBlock {
+            block: Value::Object(map),
+            delta: Some(Delta::Text(text)),
+            result: None,
+        };
     }
-    match write_foreign(block) {
-        Some((map, text)) => (Value::Object(map), Some(text)),
-        None => (write_own(block, context), None),
+    let shown = answered.unwrap_or_else(|| ShownBlock::alone(write_own(block, context)));
+    let ShownBlock { mut block, result } = shown;
+    let delta = take_input(&mut block);
+    StartedBlock {
+        block,
+        delta,
+        result,
     }
+}
+
+/// Takes the input out of a call that is whole from the start.
+fn take_input(block: &mut Value) -> Option<Delta> {
+    let input = call_input(block)?;
+    if input.as_object().is_none_or(Map::is_empty) {
+        return None;
+    }
+    let input = std::mem::replace(input, json!({}));
+    Some(Delta::InputJson(input.to_string()))
 }
 
 /// A block that is not Anthropic's: with an empty text, and that text.
@@ -77,7 +135,7 @@ fn write_foreign(block: &Block) -> Option<(Map, String)> {
             generated_images::describe_media(&block.content)?
         }
         Content::Other { kind } if is_foreign(kind, block) => {
-            map.extend(other_fields(block));
+            map.extend(answered_calls::text_fields(block));
             format!("[{kind}]")
         }
         _ => return None,
@@ -93,7 +151,7 @@ fn is_foreign(kind: &str, block: &Block) -> bool {
 
 /// The fields besides the content. The id and status of another dialect's item are
 /// meaningless here.
-pub(super) fn other_fields(block: &Block) -> Map {
+fn other_fields(block: &Block) -> Map {
     let mut rest = without_dialect_fields(&block.rest);
     if block.rest.contains_key(DIALECT_FIELDS) {
         rest.shift_remove("id");

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::answered_calls::{ShownBlock, UnansweredCalls};
 use super::response_block;
 use super::usage::write_usage;
 use crate::Dialect;
@@ -15,11 +16,7 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> Val
     let id = context.id_for(&response.id, "msg_");
     let model = context.model_or(&response.model);
     let mut map = head(&id, model, &response.usage);
-    let content: Vec<_> = response
-        .content
-        .iter()
-        .map(|block| response_block::write_whole(block, context))
-        .collect();
+    let content = write_content(response, context);
     map.insert("content".to_owned(), content.into());
     let reason = response.stop_reason.as_ref().map(StopReason::as_str);
     map.insert("stop_reason".to_owned(), reason.into());
@@ -34,6 +31,20 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> Val
     }
     map.extend(ResponseDialectFields::read(Dialect::Messages, &response.rest).body);
     Value::Object(map)
+}
+
+fn write_content(response: &Response, context: &ReplyContext) -> Vec<Value> {
+    let mut content = Vec::with_capacity(response.content.len());
+    let mut unanswered = UnansweredCalls::default();
+    for block in &response.content {
+        let ShownBlock { block, result } = response_block::write_whole(block, context);
+        for shown in std::iter::once(block).chain(result) {
+            unanswered.note(&shown);
+            content.push(shown);
+        }
+    }
+    content.extend(unanswered.take_results());
+    content
 }
 
 /// The fields a whole message and the start of a streamed one share.

@@ -2,65 +2,128 @@
 
 use serde_json::{Value, json};
 
+use super::answered_calls::UnansweredCalls;
 use super::error::render_error;
-use super::response_block;
+use super::response_block::{self, StartedBlock};
 use super::response_out::head;
 use super::usage::write_usage;
 use crate::Dialect;
 use crate::context::ReplyContext;
 use crate::fields::put;
 use crate::neutral::{
-    Delta, Map, ResponseDialectFields, StopReason, StreamEvent, is_audio, without_dialect_fields,
+    Block, Delta, Map, ResponseDialectFields, StopReason, StreamEvent, is_audio,
+    without_dialect_fields,
 };
 use crate::sse::write_json;
 
-/// Writes one event; this dialect needs no memory of the ones before.
-pub(crate) fn write_event(event: &StreamEvent, context: &ReplyContext, out: &mut Vec<u8>) {
-    match event {
-        StreamEvent::MessageStart {
-            id,
-            model,
-            usage,
-            rest,
-        } => {
-            let id = context.id_for(id, "msg_");
-            let mut message = head(&id, context.model_or(model), usage);
-            message.extend(without_dialect_fields(rest));
-            let data = json!({"type": "message_start", "message": message});
-            write_json(out, "message_start", &data);
-        }
-        StreamEvent::BlockStart { index, block } => {
-            let (block, text) = response_block::write_start(block, context);
-            let data =
-                json!({"type": "content_block_start", "index": index, "content_block": block});
-            write_json(out, "content_block_start", &data);
-            if let Some(text) = text {
-                write_block_delta(*index, &Delta::Text(text), out);
-            }
-        }
-        // Events and fields specific to another dialect's blocks and servers.
-        StreamEvent::BlockDelta {
-            delta: Delta::Rest(_),
-            ..
-        } => {}
-        StreamEvent::Other { name, .. } if name.starts_with("response.") || is_audio(name) => {}
-        StreamEvent::BlockDelta { index, delta } => write_block_delta(*index, delta, out),
-        StreamEvent::BlockStop { index } | StreamEvent::BlockAbandoned { index } => {
-            let data = json!({"type": "content_block_stop", "index": index});
-            write_json(out, "content_block_stop", &data);
-        }
-        StreamEvent::MessageDelta { .. } => write_message_delta(event, out),
-        StreamEvent::MessageStop => {
-            write_json(out, "message_stop", &json!({"type": "message_stop"}));
-        }
-        StreamEvent::Ping => write_json(out, "ping", &json!({"type": "ping"})),
-        StreamEvent::Error(error) => write_json(out, "error", &render_error(error).body),
-        StreamEvent::Other { name, data } => {
-            let mut map = Map::from_iter([("type".to_owned(), name.as_str().into())]);
-            map.extend(data.clone());
-            write_json(out, name, &map);
+/// Writes the events of one stream.
+#[derive(Debug)]
+pub(crate) struct MessagesWriter {
+    context: ReplyContext,
+    /// How many blocks were written besides those of the stream.
+    added: usize,
+    /// The index of the next block.
+    next_index: usize,
+    /// What follows the open block.
+    result: Option<Value>,
+    unanswered: UnansweredCalls,
+}
+
+impl MessagesWriter {
+    pub(crate) fn new(context: ReplyContext) -> Self {
+        MessagesWriter {
+            context,
+            added: 0,
+            next_index: 0,
+            result: None,
+            unanswered: UnansweredCalls::default(),
         }
     }
+
+    pub(crate) fn write(&mut self, event: &StreamEvent, out: &mut Vec<u8>) {
+        match event {
+            StreamEvent::MessageStart {
+                id,
+                model,
+                usage,
+                rest,
+            } => {
+                let id = self.context.id_for(id, "msg_");
+                let mut message = head(&id, self.context.model_or(model), usage);
+                message.extend(without_dialect_fields(rest));
+                let data = json!({"type": "message_start", "message": message});
+                write_json(out, "message_start", &data);
+            }
+            StreamEvent::BlockStart { index, block } => self.start_block(*index, block, out),
+            // Events and fields specific to another dialect's blocks and servers.
+            StreamEvent::BlockDelta {
+                delta: Delta::Rest(_),
+                ..
+            } => {}
+            StreamEvent::Other { name, .. } if name.starts_with("response.") || is_audio(name) => {}
+            StreamEvent::BlockDelta { index, delta } => {
+                write_block_delta(index + self.added, delta, out);
+            }
+            StreamEvent::BlockStop { index } | StreamEvent::BlockAbandoned { index } => {
+                write_block_stop(index + self.added, out);
+                if let Some(result) = self.result.take() {
+                    self.add_block(&result, out);
+                }
+            }
+            StreamEvent::MessageDelta { .. } => {
+                for result in self.unanswered.take_results() {
+                    self.add_block(&result, out);
+                }
+                write_message_delta(event, out);
+            }
+            StreamEvent::MessageStop => {
+                write_json(out, "message_stop", &json!({"type": "message_stop"}));
+            }
+            StreamEvent::Ping => write_json(out, "ping", &json!({"type": "ping"})),
+            StreamEvent::Error(error) => write_json(out, "error", &render_error(error).body),
+            StreamEvent::Other { name, data } => {
+                let mut map = Map::from_iter([("type".to_owned(), name.as_str().into())]);
+                map.extend(data.clone());
+                write_json(out, name, &map);
+            }
+        }
+    }
+
+    fn start_block(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
+        let StartedBlock {
+            block,
+            delta,
+            result,
+        } = response_block::write_start(block, &self.context);
+        let index = index + self.added;
+        self.next_index = index + 1;
+        self.unanswered.note(&block);
+        self.result = result;
+        write_block_start(index, &block, out);
+        if let Some(delta) = delta {
+            write_block_delta(index, &delta, out);
+        }
+    }
+
+    /// Writes a whole block that is none of the stream's.
+    fn add_block(&mut self, block: &Value, out: &mut Vec<u8>) {
+        let index = self.next_index;
+        self.next_index += 1;
+        self.added += 1;
+        self.unanswered.note(block);
+        write_block_start(index, block, out);
+        write_block_stop(index, out);
+    }
+}
+
+fn write_block_start(index: usize, block: &Value, out: &mut Vec<u8>) {
+    let data = json!({"type": "content_block_start", "index": index, "content_block": block});
+    write_json(out, "content_block_start", &data);
+}
+
+fn write_block_stop(index: usize, out: &mut Vec<u8>) {
+    let data = json!({"type": "content_block_stop", "index": index});
+    write_json(out, "content_block_stop", &data);
 }
 
 fn write_block_delta(index: usize, delta: &Delta, out: &mut Vec<u8>) {

@@ -52,7 +52,7 @@ fn read_block(
         let (id, name) = (call.string("toolUseId")?, call.string("name")?);
         let input = call.take("input").unwrap_or_else(|| json!({}));
         if server_tools::is_server_call(call.peek("type")) {
-            server_tools::read_call(id, name, input)
+            server_tools::read_call(&id, name, input)
         } else {
             let name = context.names.original(name);
             Content::ToolUse { id, name, input }
@@ -62,7 +62,7 @@ fn read_block(
         let mut result = JsonFields::from_value(result, &path)?;
         let kind = result.opt_string("type")?.unwrap_or_default();
         let content = result.opt_list("content")?.unwrap_or_default();
-        server_tools::read_result(result.string("toolUseId")?, &kind, &content)
+        server_tools::read_result(&result.string("toolUseId")?, &kind, &content)
     } else if let Some(thought) = fields.take("reasoningContent") {
         read_thought(thought, &path.key("reasoningContent"))?
     } else if let Some(cited) = fields.take("citationsContent") {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::arguments;
 use crate::blocks::BlockEmitter;
 use crate::neutral::{Block, Content, StreamEvent};
+use crate::server_call_ids::{ServerCallOrigin, client_id};
 
 /// The type of a call that Bedrock answers; calls of the client's tools have another or none.
 const SERVER_CALL: &str = "server_tool_use";
@@ -23,9 +24,18 @@ pub(super) fn is_server_call(kind: Option<&Value>) -> bool {
 }
 
 /// A call, under the name that clients know the tool by.
-pub(super) fn read_call(id: String, tool: String, input: Value) -> Content {
+pub(super) fn read_call(id: &str, tool: String, input: Value) -> Content {
     let (name, input) = translate(tool, input);
-    Content::ServerToolUse { id, name, input }
+    Content::ServerToolUse {
+        id: known_id(id),
+        name,
+        input,
+    }
+}
+
+/// The id by which all clients and upstreams see that a server ran the call.
+fn known_id(id: &str) -> String {
+    client_id(ServerCallOrigin::Other, id).into_owned()
 }
 
 fn translate(tool: String, input: Value) -> (String, Value) {
@@ -38,7 +48,7 @@ fn translate(tool: String, input: Value) -> (String, Value) {
 }
 
 /// A result. What a search found is hidden; its sources are with the texts that cite them.
-pub(super) fn read_result(id: String, kind: &str, content: &[Value]) -> Content {
+pub(super) fn read_result(id: &str, kind: &str, content: &[Value]) -> Content {
     let tool = kind.strip_suffix(RESULT).unwrap_or(kind);
     let (kind, content) = match tool {
         SEARCH => ("web_search_tool_result".to_owned(), json!([])),
@@ -53,7 +63,7 @@ pub(super) fn read_result(id: String, kind: &str, content: &[Value]) -> Content 
     };
     Content::ServerToolResult {
         kind,
-        tool_use_id: id,
+        tool_use_id: known_id(id),
         content,
     }
 }
@@ -143,14 +153,14 @@ impl StreamedServerTool {
             StreamedPart::Call { tool, input } => {
                 let (name, input) = translate(tool, arguments::parse(input));
                 let call = Content::ServerToolUse {
-                    id: self.id,
+                    id: known_id(&self.id),
                     name,
                     input: json!({}),
                 };
                 blocks.whole_call(Block::new(call), arguments::write(&input), out);
             }
             StreamedPart::Result { kind, content } => {
-                let result = read_result(self.id, &kind, &content);
+                let result = read_result(&self.id, &kind, &content);
                 blocks.whole(Block::new(result), out);
             }
         }

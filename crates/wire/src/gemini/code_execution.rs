@@ -78,6 +78,14 @@ pub(super) fn without_added_id(mut part: Map) -> Value {
     Value::Object(part)
 }
 
+/// The id in a request of code that had this one in a response.
+pub(crate) fn returned_code_id(id: &str) -> String {
+    match id.strip_prefix(ADDED_ID) {
+        Some(digest) => format!("{WITHOUT_ID}{digest}"),
+        None => format!("{WITH_ID}{id}"),
+    }
+}
+
 /// A call as a part.
 pub(super) fn write_call(id: &str, name: &str, input: &Value) -> Value {
     if is_from_google(id) {

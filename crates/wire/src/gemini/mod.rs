@@ -39,6 +39,7 @@ mod thinking_out;
 mod tools_in;
 mod tools_out;
 
+pub(crate) use code_execution::returned_code_id;
 pub(crate) use error::{is_error, read_error, render_error};
 pub(crate) use price_details::price_details;
 pub(crate) use request_in::read_request;

@@ -99,8 +99,9 @@ fn write_contents(
     drops: &mut Drops,
 ) -> Result<Vec<Value>, WireError> {
     let own = request.origin == Dialect::Gemini;
-    // Code that Google's servers ran goes back to them unchanged.
-    let kept = |id: &str| own && code_execution::is_from_google(id);
+    // Code that Google's servers ran goes back to them unchanged, also from a Messages client.
+    let has_googles = own || request.origin == Dialect::Messages;
+    let kept = |id: &str| has_googles && code_execution::is_from_google(id);
     let messages = expand_server_calls_except(&request.messages, &kept, drops);
     for (i, message) in messages.iter().enumerate() {
         drops.rest(&MESSAGES.message(i, message), &message.rest);

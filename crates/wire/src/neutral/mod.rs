@@ -48,7 +48,7 @@ pub use request::{Request, ResponseFormat, Thinking, ThinkingMode};
 pub(crate) use response::refusal_details;
 pub use response::{Response, StopReason};
 pub(crate) use server_calls::{
-    expand_server_calls, expand_server_calls_except, expand_server_calls_for_responses,
+    expand_server_calls, expand_server_calls_except, expand_server_calls_for_responses, split_calls,
 };
 pub use stream::{Delta, StreamEvent};
 pub use text_places::{TextPlace, move_annotations, move_places};

@@ -46,7 +46,8 @@ pub(crate) fn expand_server_calls_for_responses<'a>(
     )
 }
 
-fn split_calls<'a>(
+/// Splits messages at the results of server tools, except those of calls that are kept.
+pub(crate) fn split_calls<'a>(
     messages: &'a [Message],
     kept: &dyn Fn(&Block, &str) -> bool,
     drops: &mut Drops,

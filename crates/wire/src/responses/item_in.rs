@@ -130,13 +130,10 @@ pub(super) fn read_block(
             return Ok(block);
         }
         _ => {
-            let mut block = Block {
-                rest: fields.rest(),
+            return Ok(Block {
                 client_path: path.client_path(),
-                ..Block::new(Content::Other { kind })
-            };
-            source_item::mark_item(&mut block, Map::new());
-            return Ok(block);
+                ..hosted_item(&kind, fields.rest())
+            });
         }
     };
     forget_ids(&mut fields);
@@ -145,6 +142,17 @@ pub(super) fn read_block(
         client_path: path.client_path(),
         ..Block::new(content)
     })
+}
+
+/// An item of the vendor's own servers, from its fields other than the type.
+pub(crate) fn hosted_item(kind: &str, fields: Map) -> Block {
+    let kind = kind.to_owned();
+    let mut block = Block {
+        rest: fields,
+        ..Block::new(Content::Other { kind })
+    };
+    source_item::mark_item(&mut block, Map::new());
+    block
 }
 
 /// Whether an item in a client's history was written by this server.

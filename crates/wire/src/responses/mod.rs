@@ -42,6 +42,7 @@ use crate::openai::UsageFieldNames;
 pub(crate) use echo::echoed_settings;
 pub(crate) use flat_tools::TOOL_ITEMS;
 pub(crate) use hosted_items::translate_hosted_items;
+pub(crate) use item_in::hosted_item;
 pub use price_details::count_web_searches;
 pub(crate) use request_in::read_request;
 pub(crate) use request_out::write_request;

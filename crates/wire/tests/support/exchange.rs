@@ -130,6 +130,36 @@ pub(crate) fn streamed(
         .collect()
 }
 
+/// The blocks that a Messages client has at the end of these events of a stream. The input of a
+/// call begins empty, as clients that take it from deltas expect.
+pub(crate) fn grown_blocks(events: &[Value]) -> Vec<Value> {
+    let grow = |(at, start): (usize, &Value)| {
+        let grown = |key: &str| -> String {
+            let of_block = events.iter().filter(|event| event["index"] == at);
+            let deltas = of_block.filter_map(|event| event["delta"][key].as_str());
+            deltas.collect()
+        };
+        let mut block = start.clone();
+        if block["type"] == "text" {
+            block["text"] = grown("text").into();
+        }
+        if block["type"] == "thinking" {
+            block["thinking"] = grown("thinking").into();
+            block["signature"] = grown("signature").into();
+        }
+        if let Some(input) = block.get_mut("input") {
+            assert_eq!(*input, json!({}), "{start}");
+            let deltas = grown("partial_json");
+            if !deltas.is_empty() {
+                *input = serde_json::from_str(&deltas).unwrap();
+            }
+        }
+        block
+    };
+    let starts = events.iter().filter_map(|event| event.get("content_block"));
+    starts.enumerate().map(grow).collect()
+}
+
 /// The event of a type; the last if there are several.
 pub(crate) fn event<'a>(events: &'a [Value], kind: &str) -> &'a Value {
     let found = events.iter().rfind(|event| event["type"] == kind);

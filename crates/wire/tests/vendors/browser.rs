@@ -70,6 +70,19 @@ fn each_member_of_a_toolset_is_a_function_for_other_models_and_is_called_as_a_me
 }
 
 #[test]
+fn a_tool_of_the_client_whose_name_begins_like_a_toolset_keeps_it() {
+    let client = ClientDialect::Messages;
+    let request = json!({"model": "m", "max_tokens": 9,
+        "tools": [{"type": "browser_toolset_20260801"},
+            {"name": "browser__bookmark", "input_schema": {"type": "object"}}],
+        "messages": [{"role": "user", "content": "Keep this page."}]});
+    let answer = call(Dialect::Chat, "browser__bookmark", &json!({}));
+    let body = whole(client, &request, Dialect::Chat, &answer);
+    assert_eq!(body["content"][0]["name"], "browser__bookmark");
+    assert_eq!(body["content"][0].get("toolset_name"), None);
+}
+
+#[test]
 fn the_state_of_a_browser_is_text_for_other_models() {
     let body = json!({"model": "m", "max_tokens": 9, "messages": [
         {"role": "user", "content": "Open the page."},

@@ -7,6 +7,7 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod answered_calls;
 mod bedrock;
 mod blank;
 mod browser;

@@ -5,6 +5,7 @@ use prowess_wire::neutral::StreamEvent;
 use prowess_wire::{ClientDialect, Dialect, StreamReader};
 use serde_json::{Value, json};
 
+use crate::support::exchange::grown_blocks;
 use crate::{read, sent, sse, support, whole, write_events};
 
 fn content() -> Value {
@@ -83,13 +84,14 @@ fn stream_of(content: &Value, ends: bool) -> Vec<StreamEvent> {
 }
 
 fn blocks() -> Value {
+    let (search, code) = ("srvtoolu_other_tooluse_1", "srvtoolu_other_tooluse_2");
     json!([
-        {"type": "server_tool_use", "id": "tooluse_1", "name": "web_search",
+        {"type": "server_tool_use", "id": search, "name": "web_search",
             "input": {"query": "Bern"}},
-        {"type": "web_search_tool_result", "tool_use_id": "tooluse_1", "content": []},
-        {"type": "server_tool_use", "id": "tooluse_2", "name": "code_execution",
+        {"type": "web_search_tool_result", "tool_use_id": search, "content": []},
+        {"type": "server_tool_use", "id": code, "name": "code_execution",
             "input": {"code": "6 * 7"}},
-        {"type": "code_execution_tool_result", "tool_use_id": "tooluse_2", "content": {
+        {"type": "code_execution_tool_result", "tool_use_id": code, "content": {
             "type": "code_execution_result", "stdout": "42", "stderr": "", "return_code": 0,
             "content": []}},
         {"type": "text", "text": "It is 42."}
@@ -102,23 +104,7 @@ fn calls_that_bedrock_answered_are_server_tools_of_a_messages_client() {
     assert_eq!(whole["content"], blocks());
     assert_eq!(whole["stop_reason"], "end_turn");
     let events = write_events(&stream(), ClientDialect::Messages);
-    let expected = blocks();
-    for (index, block) in expected.as_array().unwrap().iter().enumerate() {
-        let of_block = || events.iter().filter(move |event| event["index"] == index);
-        let mut start = of_block().next().unwrap()["content_block"].clone();
-        let grown = |key: &str| -> String {
-            let deltas = of_block().filter_map(|event| event["delta"][key].as_str());
-            deltas.collect()
-        };
-        match block["type"].as_str().unwrap() {
-            "server_tool_use" => {
-                start["input"] = serde_json::from_str(&grown("partial_json")).unwrap();
-            }
-            "text" => start["text"] = grown("text").into(),
-            _ => {}
-        }
-        assert_eq!(&start, block);
-    }
+    assert_eq!(Value::from(grown_blocks(&events)), blocks());
 }
 
 #[test]
@@ -129,7 +115,8 @@ fn a_stream_that_ends_inside_a_server_tools_block_loses_nothing_of_it() {
     let starts = events.iter().filter_map(|event| event.get("content_block"));
     let kinds: Vec<&str> = starts.filter_map(|block| block["type"].as_str()).collect();
     let call = "server_tool_use";
-    assert_eq!(kinds, [call, "web_search_tool_result", call]);
+    let results = ["web_search_tool_result", "code_execution_tool_result"];
+    assert_eq!(kinds, [call, results[0], call, results[1]]);
     let input = events.iter().filter(|event| event["index"] == 2);
     let input: String = input
         .filter_map(|event| event["delta"]["partial_json"].as_str())
@@ -175,19 +162,15 @@ fn code_that_google_ran_is_code_execution_of_a_messages_client() {
     assert_eq!(own.pointer("/candidates/0/content/parts"), Some(&parts));
     let whole = whole(Dialect::Gemini, &answer, ClientDialect::Messages);
     let events = read(Dialect::Gemini, &sse(&[answer]));
-    let streamed = write_events(&events, ClientDialect::Messages);
-    let streamed = streamed
-        .iter()
-        .filter_map(|event| event.get("content_block"));
-    let streamed: Vec<Value> = streamed.cloned().collect();
+    let streamed = grown_blocks(&write_events(&events, ClientDialect::Messages));
     let content = whole["content"].as_array().unwrap();
-    assert_eq!(content[..6], streamed[..6]);
+    assert_eq!(*content, streamed);
     assert_eq!(content[0]["name"], "code_execution");
     assert_eq!(content[0]["input"]["code"], "print(6 * 7)");
     assert_eq!(content[1]["type"], "code_execution_tool_result");
     assert_eq!(content[1]["tool_use_id"], content[0]["id"]);
     assert_eq!(content[1]["content"]["stdout"], "42");
-    assert_eq!(content[3]["tool_use_id"], "srvtoolu_c2");
+    assert_eq!(content[3]["tool_use_id"], "srvtoolu_gemini_c2");
     assert_eq!(content[3]["content"]["return_code"], 1);
     assert_eq!(content[5]["tool_use_id"], content[4]["id"]);
     let ids: Vec<&str> = [0, 2, 4]

@@ -124,14 +124,23 @@ impl Tape {
         }
         content.extend(calls);
         if results.is_empty() && self.maybe() {
-            let id = format!("srvtoolu_{}", self.word());
-            content.push(
-                json!({"type": "server_tool_use", "id": id, "name": "web_search",
-                "input": {"query": self.word()}}),
-            );
+            // As other vendors' servers have run them, too.
+            let origin = ["", "responses_", "gemini_", "other_"][usize::from(self.pick(4))];
+            let id = format!("srvtoolu_{origin}{}", self.word());
             if self.maybe() {
-                content.push(json!({"type": "web_search_tool_result", "tool_use_id": id,
-                    "content": [{"type": "web_search_result", "title": self.word()}]}));
+                content.push(
+                    json!({"type": "text", "text": "[file_search_call]", "id": id,
+                    "queries": [self.word()]}),
+                );
+            } else {
+                content.push(
+                    json!({"type": "server_tool_use", "id": id, "name": "web_search",
+                    "input": {"query": self.word()}}),
+                );
+                if self.maybe() {
+                    content.push(json!({"type": "web_search_tool_result", "tool_use_id": id,
+                        "content": [{"type": "web_search_result", "title": self.word()}]}));
+                }
             }
         }
         out.push(json!({"role": "assistant", "content": content}));
