@@ -116,6 +116,26 @@ async fn anthropic_gets_no_thoughts_of_other_vendors() {
 }
 
 #[tokio::test]
+async fn anthropic_gets_no_fields_of_what_other_vendors_servers_did() {
+    let url = "https://i.test/a.png";
+    let code = json!([
+        {"type": "server_tool_use", "id": "srvtoolu_responses_ci_1", "name": "code_execution",
+            "input": {"code": "plot()"}, "outputs": [{"type": "image", "url": url}]},
+        {"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_responses_ci_1",
+            "content": {"type": "code_execution_result", "stdout": "", "stderr": "",
+                "return_code": 0, "content": []}}]);
+    let picture = json!([{"type": "text", "text": "[image: image/png, 9 bytes]",
+        "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}]);
+    for (blocks, foreign) in [(code, "i.test"), (picture, "iVBORw0KGgo=")] {
+        let mut body = messages("EqQBCg==");
+        let content = body.pointer_mut("/messages/1/content").unwrap();
+        let list = content.as_array_mut().unwrap();
+        list.extend(blocks.as_array().unwrap().iter().cloned());
+        assert_translated(ClientDialect::Messages, &body, foreign).await;
+    }
+}
+
+#[tokio::test]
 async fn openai_gets_no_thoughts_of_other_vendors() {
     for encrypted in ["pw1.EqQBCg==", "pw1.v1.gemini.c2ln", "pw1r.EqQBCg=="] {
         assert_translated(ClientDialect::Responses, &responses(encrypted), "pw1").await;

@@ -5,27 +5,33 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::headers::is_key_by_name;
+
 /// Shorter values are not keys, and could match ordinary words.
 const MIN_SECRET_BYTES: usize = 8;
 const REPLACEMENT: &str = "[redacted]";
 
-/// The secrets of one request.
+/// The secrets of one request: the headers that have them.
 #[derive(Debug)]
-pub(super) struct EchoedSecrets(Vec<HeaderValue>);
+pub(super) struct EchoedSecrets(Vec<(HeaderName, HeaderValue)>);
 
 impl EchoedSecrets {
     pub(super) fn of_request(headers: &HeaderMap) -> EchoedSecrets {
         let all = headers.iter();
         let sensitive = all.filter(|(name, value)| value.is_sensitive() && !is_never_secret(name));
-        let values = sensitive.map(|(_, value)| value);
-        let long = values.filter(|value| secret(value).len() >= MIN_SECRET_BYTES);
-        EchoedSecrets(long.cloned().collect())
+        let long = sensitive.filter(|(name, value)| secret(name, value).len() >= MIN_SECRET_BYTES);
+        let headers = long.map(|(name, value)| (name.clone(), value.clone()));
+        EchoedSecrets(headers.collect())
     }
 
-    /// Replaces every value of a response that contains one of them.
+    /// Replaces every value of a response that contains one of them, but for its media type: what
+    /// a configuration sends may be a word of that, and no client could read the body.
     pub(super) fn hide_in(&self, response: &mut HeaderMap) {
-        for value in response.values_mut() {
-            let is_in_it = |own: &HeaderValue| contains(value.as_bytes(), secret(own));
+        let others = response.iter_mut();
+        for (_, value) in others.filter(|(name, _)| name.as_str() != "content-type") {
+            let is_in_it = |(name, own): &(HeaderName, HeaderValue)| {
+                contains(value.as_bytes(), secret(name, own))
+            };
             if self.0.iter().any(is_in_it) {
                 *value = HeaderValue::from_static(REPLACEMENT);
             }
@@ -34,15 +40,19 @@ impl EchoedSecrets {
 }
 
 /// All headers of a provider's configuration are marked. The values of these are no secrets, and a
-/// response may well have them: its media type would be replaced.
+/// response may well have them.
 fn is_never_secret(name: &HeaderName) -> bool {
     matches!(name.as_str(), "accept" | "content-type" | "user-agent")
 }
 
-/// The secret itself, without the scheme before it (`Bearer`).
-fn secret(value: &HeaderValue) -> &[u8] {
-    let mut parts = value.as_bytes().rsplit(|byte| *byte == b' ');
-    parts.next().unwrap_or_default()
+/// The secret itself: of a key without the scheme before it (`Bearer`), of any other header, such
+/// as a title, the whole value.
+fn secret<'v>(name: &HeaderName, value: &'v HeaderValue) -> &'v [u8] {
+    let mut words = value.as_bytes().rsplit(|byte| *byte == b' ');
+    match is_key_by_name(name) {
+        true => words.next().unwrap_or_default(),
+        false => value.as_bytes(),
+    }
 }
 
 fn contains(text: &[u8], secret: &[u8]) -> bool {
@@ -64,6 +74,8 @@ mod tests {
         request.insert("x-short", sensitive_value("a").unwrap());
         request.insert("x-title", HeaderValue::from_static("ordinary-title"));
         request.insert("accept", sensitive_value("application/json").unwrap());
+        request.insert("x-app", sensitive_value("our own application").unwrap());
+        request.insert("x-form", sensitive_value("application/json").unwrap());
         let mut response = HeaderMap::new();
         for (name, value) in [
             ("x-echo", "Bearer sk-0123456"),
@@ -72,6 +84,8 @@ mod tests {
             ("x-title", "ordinary-title"),
             ("x-scheme", "Bearer a"),
             ("content-type", "application/json"),
+            ("x-kind", "application"),
+            ("x-echoed-app", "for our own application"),
         ] {
             response.insert(name, HeaderValue::from_static(value));
         }
@@ -83,6 +97,8 @@ mod tests {
         assert_eq!(value("x-other"), "sk-012345");
         assert_eq!(value("x-scheme"), "Bearer a");
         assert_eq!(value("content-type"), "application/json");
+        assert_eq!(value("x-kind"), "application");
+        assert_eq!(value("x-echoed-app"), "[redacted]");
         let titles: Vec<_> = response.get_all("x-title").iter().collect();
         assert_eq!(titles, ["ordinary-title", "[redacted]"]);
     }

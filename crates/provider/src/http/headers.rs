@@ -119,7 +119,7 @@ fn is_account_selector(name: &HeaderName) -> bool {
 
 /// Headers that are keys and tokens by their names, for instance of a gateway that a client used
 /// before this one (`x-portkey-api-key`, `cf-aig-authorization`, `ocp-apim-subscription-key`).
-fn is_other_key(name: &HeaderName) -> bool {
+pub(super) fn is_key_by_name(name: &HeaderName) -> bool {
     const ENDS: [&str; 7] = [
         "-auth",
         "-secret",
@@ -142,7 +142,7 @@ pub(crate) fn for_upstream(client: &HeaderMap, uses_client_key: bool) -> HeaderM
             || is_from_browser(name)
             || is_from_proxy(name)
             || is_of_connection(client, name)
-            || (!uses_client_key && (is_account_selector(name) || is_other_key(name)))
+            || (!uses_client_key && (is_account_selector(name) || is_key_by_name(name)))
     };
     for (name, value) in client {
         if !is_dropped(name) {

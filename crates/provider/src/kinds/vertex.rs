@@ -267,7 +267,7 @@ const NAMED_VENDORS: [&str; 4] = ["ai21/", "anthropic/", GOOGLE_PREFIX, "mistral
 const GOOGLE_PREFIX: &str = "google/";
 
 /// A model as its path names it.
-fn path_name(model: &str) -> &str {
+pub(crate) fn path_name(model: &str) -> &str {
     let mut vendors = NAMED_VENDORS.iter();
     let name = vendors.find_map(|vendor| model.strip_prefix(vendor));
     name.unwrap_or(model)

@@ -176,10 +176,8 @@ pub fn find(provider: &str, model: &str) -> Option<&'static KnownModel> {
     let plain = plain_name(model);
     let at = |provider: &str, plain: &str| INDEX.get(provider)?.plain.get(plain).copied();
     at(provider, &plain).or_else(|| {
-        let elsewhere = same_model_elsewhere(provider, &plain).into_iter();
-        elsewhere
-            .flatten()
-            .find_map(|(provider, name)| at(provider, &name))
+        let mut elsewhere = same_model_elsewhere(provider, &plain).into_iter();
+        elsewhere.find_map(|(provider, name)| at(provider, &name))
     })
 }
 

@@ -1,5 +1,7 @@
 //! The spellings of one model's name: with a date, a version, a region, or a path before it.
 
+use crate::kinds::vertex::path_name;
+
 /// Prefixes by which Bedrock routes a model to a group of regions.
 const REGIONS: [&str; 9] = [
     "us", "eu", "apac", "ap", "jp", "au", "ca", "us-gov", "global",
@@ -42,28 +44,23 @@ pub(super) fn plain_name(model: &str) -> String {
     without_date(without_version(name)).to_owned()
 }
 
-/// Where else a model is known, of which this provider has no row: the vendor's own prices hold
-/// on these platforms unless the table says otherwise.
-pub(super) fn same_model_elsewhere(
-    provider: &str,
-    plain: &str,
-) -> [Option<(&'static str, String)>; 2] {
+/// Where else a model may be known, of which this provider has no row by this name: the vendor's
+/// own prices hold on these platforms unless the table says otherwise.
+pub(super) fn same_model_elsewhere(provider: &str, plain: &str) -> Vec<(&'static str, String)> {
     match provider {
-        "azure" => [Some(("openai", plain.to_owned())), None],
-        "vertex" => [
-            // Google's own models may be named with their vendor there.
-            Some((
-                "gemini",
-                plain.strip_prefix("google/").unwrap_or(plain).to_owned(),
-            )),
-            Some(("anthropic", plain.to_owned())),
-        ],
-        "bedrock" => {
-            let claude = plain.strip_prefix("anthropic.");
-            [claude.map(|name| ("anthropic", name.to_owned())), None]
+        "azure" => vec![("openai", plain.to_owned())],
+        "vertex" => {
+            // Models may be named with their vendor there; its own rows come first.
+            let name = path_name(plain);
+            let providers = ["vertex", "gemini", "anthropic"];
+            providers.map(|known| (known, name.to_owned())).into()
         }
-        "openrouter" => [at_vendor(plain), None],
-        _ => [None, None],
+        "bedrock" => {
+            let claude = plain.strip_prefix("anthropic.").into_iter();
+            claude.map(|name| ("anthropic", name.to_owned())).collect()
+        }
+        "openrouter" => at_vendor(plain).into_iter().collect(),
+        _ => Vec::new(),
     }
 }
 

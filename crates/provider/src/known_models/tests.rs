@@ -70,6 +70,9 @@ fn every_spelling_of_a_name_has_a_price() {
         ("vertex", "claude-sonnet-4-5@20250929"),
         ("vertex_ai", "gemini-2.5-pro"),
         ("vertex_ai", "google/gemini-2.5-pro"),
+        ("vertex", "anthropic/claude-opus-4-5@20251101"),
+        ("vertex", "ai21/jamba-1.5-large"),
+        ("vertex", "mistralai/mistral-small-2503@001"),
         ("gemini", "models/gemini-2.5-pro"),
         ("azure", "gpt-5-2025-08-07"),
         ("openai", "gpt-5"),
@@ -81,6 +84,15 @@ fn every_spelling_of_a_name_has_a_price() {
             price.is_some_and(|price| price.input > 0.0),
             "{provider}/{model}"
         );
+    }
+}
+
+#[test]
+fn a_model_that_is_named_with_its_vendor_has_the_price_of_the_platform() {
+    for model in ["google/gemini-2.5-pro", "anthropic/claude-opus-4-5"] {
+        let known = find("vertex", model);
+        let provider = known.map(|known| known.provider.as_str());
+        assert_eq!(provider, Some("vertex"), "{model}");
     }
 }
 
