@@ -18,7 +18,7 @@ use prowess::server::{ServeOptions, ServerSettings, serve};
 use prowess::store::TenantId;
 use prowess::{EngineSettings, Prowess};
 use prowess_skill::{Bundle, BundleLimits, LoadOptions, Skill};
-use prowess_store::{NewSkill, NewVersion};
+use prowess_store::{LabelName, NewSkill, NewVersion, PageRequest, SkillFilter, VersionSelector};
 use prowess_testkit::SkillFixture;
 use prowess_testkit::upstream::{MockResponse, MockUpstream, ReceivedRequest};
 use reqwest::Client;
@@ -87,6 +87,7 @@ impl TestServer {
         }
         let gold = SkillFixture::new(GOLD)
             .field("description", "Reconciles the zebrafish ledger.")
+            .field("tags", "[fish]")
             .body("Run scripts/count.py.\n")
             .script("scripts/count.py", "print('zebrafish:', 6 * 7)\n");
         server.store(&gold).await;
@@ -165,6 +166,51 @@ async fn the_fitting_skill_is_found_and_its_script_runs_in_every_dialect() {
                 answer.contains("zebrafish: 42"),
                 "{path} {stream}: {answer}"
             );
+        }
+    }
+}
+
+/// Where a request has `auto`.
+fn auto_entry<'a>(path: &str, body: &'a mut Value) -> &'a mut Value {
+    match path {
+        "/v1/responses" => &mut body["tools"][0]["environment"]["skills"][0],
+        _ => &mut body["container"]["skills"][0],
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_tags_and_labels_decide_in_every_dialect() {
+    let server = TestServer::start().await;
+    let (store, tenant) = (server.local.prowess.store(), TenantId::default_tenant());
+    let filter = SkillFilter {
+        name: Some(GOLD.to_owned()),
+        ..SkillFilter::default()
+    };
+    let page = PageRequest::default();
+    let found = store.list_skills(&tenant, &filter, &page).await.unwrap();
+    let id = &found.items[0].id;
+    let label = LabelName::parse("production").unwrap();
+    let version = VersionSelector::Latest;
+    let set = store.set_label(&tenant, id, &label, &version).await;
+    set.unwrap();
+    for (fields, is_open) in [
+        (json!({"filter": {"names": ["zebra*"]}}), true),
+        (json!({"filter": {"names": ["report-*"]}}), false),
+        (json!({"filter": {"tags": ["fish"]}}), true),
+        (json!({"filter": {"tags": ["birds"]}}), false),
+        (json!({"filter": {"label": "production"}}), true),
+        (json!({"filter": {"label": "staging"}}), false),
+        (json!({"version": "production"}), true),
+        (json!({"version": "staging"}), false),
+    ] {
+        for (path, mut body) in requests(false) {
+            let entry = auto_entry(path, &mut body);
+            for (name, value) in fields.as_object().unwrap() {
+                entry[name] = value.clone();
+            }
+            let answer = server.post(path, &body).await;
+            let is_run = answer.contains("zebrafish: 42");
+            assert_eq!(is_run, is_open, "{path} {fields}: {answer}");
         }
     }
 }

@@ -42,7 +42,7 @@ pub struct RankedSkill {
     pub matched: Vec<WordMatch>,
     /// Bytes of its line in a catalogue.
     pub catalogue_bytes: usize,
-    /// Whether a catalogue has space for it and all before it.
+    /// Whether a catalogue has space for it and all before it, and models may load it.
     pub in_catalogue: bool,
 }
 

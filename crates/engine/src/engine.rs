@@ -9,6 +9,7 @@ use prowess_wire::ClientDialect;
 use prowess_wire::neutral::Request;
 
 use crate::containers::sandbox_handle::SandboxHandle;
+use crate::intake::offer_memory::OfferMemory;
 use crate::intake::unpack_permits::UnpackPermits;
 use crate::record::RunRecorder;
 use crate::settings::EngineSettings;
@@ -26,6 +27,7 @@ struct EngineInner {
     sandbox: SandboxHandle,
     recorder: RunRecorder,
     unpacking: Arc<UnpackPermits>,
+    offers: Arc<OfferMemory>,
     embedder: Option<SkillEmbedder>,
 }
 
@@ -76,6 +78,7 @@ impl Engine {
             embedder: embedding.map(|(providers, own)| SkillEmbedder::new(providers, own)),
             recorder: RunRecorder::new(store.clone()),
             unpacking: Arc::default(),
+            offers: Arc::default(),
             store,
             settings,
             sandbox,
@@ -83,7 +86,8 @@ impl Engine {
     }
 
     /// An engine with other settings and providers, over the same store and sandbox. Both write
-    /// the records of their runs by one queue, and share the limit on skills that are unpacked.
+    /// the records of their runs by one queue, and share the limit on skills that are unpacked
+    /// and what conversations were offered.
     #[must_use]
     pub fn with_settings(&self, settings: EngineSettings, providers: Option<Providers>) -> Self {
         let embedding = providers.zip(settings.embedding.clone());
@@ -91,6 +95,7 @@ impl Engine {
             embedder: embedding.map(|(providers, own)| SkillEmbedder::new(providers, own)),
             recorder: self.0.recorder.clone(),
             unpacking: Arc::clone(&self.0.unpacking),
+            offers: Arc::clone(&self.0.offers),
             store: self.0.store.clone(),
             settings,
             sandbox: self.0.sandbox.clone(),
@@ -119,6 +124,10 @@ impl Engine {
 
     pub(crate) fn unpacking(&self) -> &UnpackPermits {
         &self.0.unpacking
+    }
+
+    pub(crate) fn offers(&self) -> &OfferMemory {
+        &self.0.offers
     }
 
     pub(crate) fn recorder(&self) -> &RunRecorder {

@@ -71,5 +71,5 @@ pub use rank::rank;
 pub use rank_with_words::rank_with_words;
 pub use scorer::{DocumentFrequency, Posting, Scorer};
 pub use skill_terms::{SkillTerms, SkillText};
-pub use triggers::MAX_TRIGGERS;
+pub use triggers::{MAX_TRIGGERS, TriggerPhrases};
 pub use varint::{read_varint, write_varint};

@@ -19,11 +19,12 @@ pub(crate) const MAX_QUERY_WORDS: usize = 128;
 /// Terms of a trigger; a longer one does not count.
 pub(crate) const MAX_TRIGGER_TERMS: usize = 4;
 
-/// Terms at the beginning of a query whose phrases are looked up.
-pub(crate) const MAX_LOOKED_UP: usize = 64;
+/// Terms of a query whose phrases are looked up: at its beginning, and at its end.
+pub(crate) const PHRASES_START_TERMS: usize = 192;
+pub(crate) const PHRASES_END_TERMS: usize = 64;
 
 /// Phrases of a query.
-pub(crate) const MAX_PHRASES: usize = MAX_TRIGGER_TERMS * MAX_LOOKED_UP;
+pub(crate) const MAX_PHRASES: usize = MAX_TRIGGER_TERMS * (PHRASES_START_TERMS + PHRASES_END_TERMS);
 
 /// Terms of a query: words, pairs of words, and phrases that may be triggers.
 pub const MAX_QUERY_TERMS: usize = 2 * MAX_QUERY_WORDS + MAX_PHRASES;

@@ -2,9 +2,12 @@
 //! phrase finds the skill before all others, whatever its other words.
 //!
 //! In an index a trigger is one term: a mark that no word has, then the phrase's terms. So a
-//! query looks up all short phrases that it has.
+//! query looks up all short phrases that it has; of a long query, those at its beginning and at
+//! its end.
 
-use crate::limits::{MAX_LOOKED_UP, MAX_TERM_BYTES, MAX_TRIGGER_TERMS};
+use std::collections::HashSet;
+
+use crate::limits::{MAX_TERM_BYTES, MAX_TRIGGER_TERMS, PHRASES_END_TERMS, PHRASES_START_TERMS};
 use crate::stop_words::is_stop_word;
 use crate::terms::each_term;
 
@@ -39,10 +42,20 @@ pub(crate) fn trigger_term(trigger: &str) -> Option<String> {
     phrase.is_complete().then_some(phrase.term)
 }
 
-/// Calls `accept` with each phrase of a text that may be a trigger, as its term and in words.
+/// Calls `accept` with each phrase of a text that may be a trigger, as its term and in words. Of a
+/// long text, these are the phrases at its beginning and at its end.
 pub(crate) fn each_phrase(text: &str, mut accept: impl FnMut(&str, &str)) {
+    let mut terms = 0_usize;
+    each_term(text, usize::MAX, |_, _| terms += 1);
+    let end = terms.saturating_sub(PHRASES_END_TERMS);
+    let mut at = 0;
     let mut open: Vec<Phrase> = Vec::with_capacity(MAX_TRIGGER_TERMS);
-    each_term(text, MAX_LOOKED_UP, |term, word| {
+    each_term(text, usize::MAX, |term, word| {
+        at += 1;
+        if at > PHRASES_START_TERMS && at <= end {
+            open.clear();
+            return;
+        }
         open.push(Phrase::default());
         for phrase in &mut open {
             phrase.push(term, word);
@@ -52,6 +65,28 @@ pub(crate) fn each_phrase(text: &str, mut accept: impl FnMut(&str, &str)) {
         }
         open.retain(|phrase| phrase.terms < MAX_TRIGGER_TERMS);
     });
+}
+
+/// The phrases of a text that may be triggers.
+#[derive(Debug, Clone, Default)]
+pub struct TriggerPhrases(HashSet<String>);
+
+impl TriggerPhrases {
+    /// Those that a query with this text looks up.
+    pub fn new(text: &str) -> Self {
+        let mut phrases = HashSet::new();
+        each_phrase(text, |term, _| {
+            if !phrases.contains(term) {
+                phrases.insert(term.to_owned());
+            }
+        });
+        Self(phrases)
+    }
+
+    /// Whether the text has a declared trigger, perhaps with other endings of words.
+    pub fn has(&self, trigger: &str) -> bool {
+        trigger_term(trigger).is_some_and(|term| self.0.contains(&term))
+    }
 }
 
 /// Neighbouring terms, and the words that they stem from.
@@ -89,12 +124,7 @@ mod tests {
     use crate::limits::MAX_PHRASES;
 
     fn has(text: &str, trigger: &str) -> bool {
-        let Some(expected) = trigger_term(trigger) else {
-            return false;
-        };
-        let mut found = false;
-        each_phrase(text, |term, _| found |= term == expected);
-        found
+        TriggerPhrases::new(text).has(trigger)
     }
 
     #[test]
@@ -115,6 +145,25 @@ mod tests {
         assert!(has("请生成月度报表", "月度报表"));
         assert!(has("请生成月度报表", "报表"));
         assert!(!has("a b c d e f", "a b c d e"));
+    }
+
+    #[test]
+    fn of_a_long_text_the_beginning_and_the_end_are_read() {
+        let text = |words: usize| {
+            let words: Vec<_> = (1..=words).map(|number| format!("w{number}x")).collect();
+            words.join(" ")
+        };
+        let all = text(PHRASES_START_TERMS + PHRASES_END_TERMS);
+        for trigger in ["w1x w2x", "w192x w193x", "w255x w256x"] {
+            assert!(has(&all, trigger), "{trigger}");
+        }
+        let long = text(1_000);
+        for trigger in ["w191x w192x", "w937x w938x", "w999x w1000x"] {
+            assert!(has(&long, trigger), "{trigger}");
+        }
+        for trigger in ["w192x w193x", "w500x", "w936x w937x", "w192x w937x"] {
+            assert!(!has(&long, trigger), "{trigger}");
+        }
     }
 
     #[test]

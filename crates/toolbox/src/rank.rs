@@ -3,7 +3,7 @@
 //! Nothing is indexed: the texts are split for each query, within a budget of time.
 
 use prowess_ranking::{SkillQuery, SkillTerms, SkillText};
-use prowess_skill::Skill;
+use prowess_skill::{Skill, declared_triggers};
 use rayon::prelude::*;
 
 /// Bytes of all bodies together that are read for one query, some tens of milliseconds. Of
@@ -17,7 +17,10 @@ pub(crate) fn rank<'a>(skills: &[&'a Skill], query: &str, limit: usize) -> Vec<&
     let body_bytes = MAX_BODY_BYTES / skills.len().max(1);
     let terms: Vec<SkillTerms> = skills
         .par_iter()
-        .map(|skill| SkillTerms::for_query(&text(skill, body_bytes), &query))
+        .map(|skill| {
+            let triggers = declared_triggers(&skill.frontmatter);
+            SkillTerms::for_query(&text(skill, &triggers, body_bytes), &query)
+        })
         .collect();
     let best = prowess_ranking::rank(&query, &terms, limit);
     best.into_iter()
@@ -25,13 +28,13 @@ pub(crate) fn rank<'a>(skills: &[&'a Skill], query: &str, limit: usize) -> Vec<&
         .collect()
 }
 
-fn text(skill: &Skill, body_bytes: usize) -> SkillText<'_> {
+fn text<'a>(skill: &'a Skill, triggers: &'a [String], body_bytes: usize) -> SkillText<'a> {
     let body_end = skill.body.floor_char_boundary(body_bytes);
     SkillText {
         name: &skill.name,
         description: &skill.description,
         when_to_use: skill.invocation.when_to_use.as_deref().unwrap_or_default(),
         body: skill.body.get(..body_end).unwrap_or_default(),
-        triggers: &[],
+        triggers,
     }
 }

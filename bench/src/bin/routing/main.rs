@@ -13,10 +13,12 @@
 //! | `dataset` | reading skills and queries |
 //! | `memory_index` | ranking in memory |
 //! | `quality` | recall by set |
+//! | `hybrid` | the same with vectors |
 //! | `served` | the same through a server |
 #![expect(clippy::print_stdout, reason = "its tables are what it is for")]
 
 mod dataset;
+mod hybrid;
 mod memory_index;
 mod options;
 mod quality;
@@ -75,5 +77,6 @@ fn main() -> Result<()> {
     );
     let mut report = Report::default();
     println!("\n{}", report.add(quality.table("recall", caption)));
+    println!("\n{}", report.add(hybrid::table(&index, &dataset)));
     report.finish()
 }

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use prowess_ranking::{CorpusStats, Posting, Scorer, SkillQuery, SkillTerms, SkillText};
+use prowess_ranking::{
+    CorpusStats, Posting, ScoredDocument, Scorer, SkillQuery, SkillTerms, SkillText,
+};
 use rayon::prelude::*;
 
 use crate::dataset::PoolSkill;
@@ -59,13 +61,18 @@ impl MemoryIndex {
 
     /// The places of the best skills.
     pub(crate) fn search(&self, text: &str, limit: usize) -> Vec<u32> {
+        let best = self.ranked(text, limit);
+        best.into_iter().map(|scored| scored.document).collect()
+    }
+
+    /// The same, with their scores.
+    pub(crate) fn ranked(&self, text: &str, limit: usize) -> Vec<ScoredDocument> {
         let query = SkillQuery::parse(text);
         let mut scorer = Scorer::new(&query, &self.corpus, self.slots);
         for (number, term) in query.terms().iter().enumerate() {
             let list = self.postings.get(&term.term).map(Vec::as_slice);
             scorer.add_term(number, list.unwrap_or_default().iter().copied());
         }
-        let best = scorer.top(limit);
-        best.into_iter().map(|scored| scored.document).collect()
+        scorer.top(limit)
     }
 }

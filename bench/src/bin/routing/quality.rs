@@ -75,6 +75,14 @@ impl Quality {
         }
     }
 
+    /// In percent of all queries: those whose first result is right, and recall among the first five
+    /// and ten.
+    pub(crate) fn first_five_and_ten(&self) -> [f64; 3] {
+        let queries = self.total.queries.max(1) as f64;
+        let [_, five, ten, ..] = self.total.recalls;
+        [self.total.hits_first as f64, five, ten].map(|sum| 100.0 * sum / queries)
+    }
+
     pub(crate) fn table(&self, name: &str, caption: String) -> Table {
         let mut columns = vec![
             Column::number("queries", "", 0),

@@ -81,17 +81,22 @@ fn ranking_table(ranking: &SkillRanking) -> Table {
         .load_style(presets::NOTHING)
         .set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(["RANK", "NAME", "SCORE", "BYTES", "WORDS"]);
-    let mut in_catalogue = true;
-    for skill in &ranking.skills {
-        if in_catalogue && !skill.in_catalogue {
+    let last = ranking.skills.iter().rposition(|skill| skill.in_catalogue);
+    let end = last.map_or(0, |last| last + 1);
+    for (at, skill) in ranking.skills.iter().enumerate() {
+        if at == end {
             table.add_row(["-", "(the catalogue ends here)"]);
         }
-        in_catalogue = skill.in_catalogue;
+        // Before its end, those are left out that models may not load.
+        let bytes = match skill.in_catalogue || at >= end {
+            true => skill.catalogue_bytes.to_string(),
+            false => "-".to_owned(),
+        };
         table.add_row([
             skill.rank.to_string(),
             skill.name.clone(),
             format!("{:.4}", skill.score),
-            skill.catalogue_bytes.to_string(),
+            bytes,
             words(skill),
         ]);
     }

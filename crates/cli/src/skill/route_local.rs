@@ -62,8 +62,10 @@ fn rank(task: &str, limit: usize, skills: &[&Skill]) -> SkillRanking {
             continue;
         };
         let catalogue_bytes = catalogue_entry(skill, ROUTED_LINE_BYTES).len() + 1;
-        is_full = is_full || catalogue.bytes + catalogue_bytes > limit_bytes;
-        if !is_full {
+        let is_offered = skill.invocation.by_model;
+        is_full = is_full || is_offered && catalogue.bytes + catalogue_bytes > limit_bytes;
+        let in_catalogue = is_offered && !is_full;
+        if in_catalogue {
             catalogue.skills += 1;
             catalogue.bytes += catalogue_bytes;
         }
@@ -77,7 +79,7 @@ fn rank(task: &str, limit: usize, skills: &[&Skill]) -> SkillRanking {
             description: skill.description.clone(),
             matched: matched.iter().map(word_match).collect(),
             catalogue_bytes,
-            in_catalogue: !is_full,
+            in_catalogue,
         });
     }
     SkillRanking {

@@ -53,10 +53,18 @@ pub(crate) struct AutoFilter {
 impl AutoSelector {
     /// Reads an object with the `skill_id` `auto`.
     pub(crate) fn parse(map: &Map, kind: &str, path: &str) -> Result<Self, RunError> {
+        let filter = map.get("filter");
+        let version = parse_label(map.get("version"), &format!("{path}.version"))?;
+        let field = format!("{path}.filter.label");
+        let label = parse_label(filter.and_then(|filter| filter.get("label")), &field)?;
+        if version.is_some() && label.is_some() && version != label {
+            let why = "must be the same as `version`, or be left out";
+            return Err(RunError::invalid_field(field, why));
+        }
         Ok(AutoSelector {
             kind: kind.to_owned(),
-            label: parse_label(map.get("version"), path)?,
-            filter: AutoFilter::parse(map.get("filter"), &format!("{path}.filter"))?,
+            label: version.or(label),
+            filter: AutoFilter::parse(filter, &format!("{path}.filter"))?,
         })
     }
 
@@ -71,9 +79,10 @@ impl AutoSelector {
     }
 }
 
-/// The label in `version`. A version of its own makes no sense for skills that are not named.
-fn parse_label(version: Option<&Value>, path: &str) -> Result<Option<String>, RunError> {
-    let selector = match version {
+/// The label in `version`, or in the filter. A version of its own makes no sense for skills that are
+/// not named.
+fn parse_label(label: Option<&Value>, field: &str) -> Result<Option<String>, RunError> {
+    let selector = match label {
         None | Some(Value::Null) => return Ok(None),
         Some(Value::String(text)) => VersionSelector::parse(text).ok(),
         Some(_) => None,
@@ -84,7 +93,7 @@ fn parse_label(version: Option<&Value>, path: &str) -> Result<Option<String>, Ru
         _ => {
             let why = "must be `latest` or a label for `auto`: a label opens only the skills \
                        that have it, in the versions that it points to";
-            Err(RunError::invalid_field(format!("{path}.version"), why))
+            Err(RunError::invalid_field(field, why))
         }
     }
 }
@@ -95,13 +104,14 @@ impl AutoFilter {
             None | Some(Value::Null) => return Ok(AutoFilter::default()),
             Some(Value::Object(map)) => map,
             Some(_) => {
-                let why = "must be an object with `names` or `tags`";
+                let why = "must be an object with `names`, `tags` or `label`";
                 return Err(RunError::invalid_field(path, why));
             }
         };
-        if let Some(key) = map.keys().find(|key| !["names", "tags"].contains(&&***key)) {
+        let known = ["names", "tags", "label"];
+        if let Some(key) = map.keys().find(|key| !known.contains(&key.as_str())) {
             let key: String = key.escape_debug().take(100).collect();
-            let why = "is not part of a filter; available: names, tags";
+            let why = "is not part of a filter; available: names, tags, label";
             return Err(RunError::invalid_field(format!("{path}.{key}"), why));
         }
         Ok(AutoFilter {
@@ -204,6 +214,16 @@ mod tests {
                 "{wrong}: {message}"
             );
         }
+        let in_filter = |version: Value, label: &str| {
+            let fields = json!({"version": version, "filter": {"label": label}});
+            let map = fields.as_object().unwrap();
+            AutoSelector::parse(map, "custom", "skills[0]")
+        };
+        for version in [Value::Null, json!("latest"), json!("production")] {
+            assert_eq!(in_filter(version, "production").unwrap(), labelled);
+        }
+        let two = in_filter(json!("staging"), "production").unwrap_err();
+        insta::assert_snapshot!(two, @"skills[0].filter.label: must be the same as `version`, or be left out");
         // What was recorded before there were labels can be read.
         let recorded = json!({"type": "custom", "filter": {"names": [], "tags": []}});
         let recorded: AutoSelector = serde_json::from_value(recorded).unwrap();
@@ -250,8 +270,9 @@ mod tests {
 
     #[test]
     fn mistakes_in_a_filter_are_reported_with_their_place() {
-        insta::assert_snapshot!(parse(json!([])).unwrap_err(), @"skills[0].filter: must be an object with `names` or `tags`");
-        insta::assert_snapshot!(parse(json!({"label": []})).unwrap_err(), @"skills[0].filter.label: is not part of a filter; available: names, tags");
+        insta::assert_snapshot!(parse(json!([])).unwrap_err(), @"skills[0].filter: must be an object with `names`, `tags` or `label`");
+        insta::assert_snapshot!(parse(json!({"owner": "x"})).unwrap_err(), @"skills[0].filter.owner: is not part of a filter; available: names, tags, label");
+        insta::assert_snapshot!(parse(json!({"label": []})).unwrap_err(), @"skills[0].filter.label: must be `latest` or a label for `auto`: a label opens only the skills that have it, in the versions that it points to");
         insta::assert_snapshot!(parse(json!({"names": "pdf"})).unwrap_err(), @"skills[0].filter.names: must be a list of strings");
         insta::assert_snapshot!(parse(json!({"tags": [7]})).unwrap_err(), @"skills[0].filter.tags: must be a list of strings, each of 1 to 128 bytes");
         insta::assert_snapshot!(parse(json!({"tags": vec!["x"; 51]})).unwrap_err(), @"skills[0].filter.tags: may have 50 entries; it has 51");

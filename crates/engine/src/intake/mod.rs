@@ -10,6 +10,7 @@
 //! | `resolve` | which skills are stored here, and in which version |
 //! | `inline_skill`, `unpack_permits` | a skill that is part of the request; how many are unpacked at once |
 //! | `user_texts`, `skill_finder`, `routing` | which stored skills a request with `auto` offers: what users wrote, what fits it, and where it is offered |
+//! | `offer_memory` | what other requests of a conversation offered, if they name no container |
 //! | `stored_library`, `loaded_before` | the stored skills that the model loads in such a run; those that earlier runs loaded |
 //! | `plan` | container, skills, sandbox and policy of the run |
 //! | `uploads` | files to be placed in the container |
@@ -23,6 +24,7 @@ pub(crate) mod inline_skill;
 pub(crate) mod loaded_before;
 pub(crate) mod native_skills;
 pub(crate) mod network;
+pub(crate) mod offer_memory;
 pub(crate) mod plan;
 pub(crate) mod prepare;
 pub(crate) mod prepared;

@@ -1,10 +1,12 @@
 //! What a run consists of: its container, its skills, whether code is run and where.
 
+use std::time::Instant;
+
 use prowess_sandbox::{Policy, SharedSandboxes};
 use prowess_store::TenantId;
 use prowess_toolbox::{Member, NamedSecret, Workspace};
 use prowess_wire::Dialect;
-use prowess_wire::neutral::Request;
+use prowess_wire::neutral::{Request, Role};
 use serde_json::{Value, json};
 
 use crate::client_features::ClientFeatures;
@@ -14,6 +16,7 @@ use crate::error::RunError;
 use crate::intake::auto_selector::AutoSelector;
 use crate::intake::disclosure;
 use crate::intake::native_skills::NativeSkills;
+use crate::intake::offer_memory::conversation_keys;
 use crate::intake::resolve::{ResolvedSkills, Resolver, RunSkill};
 use crate::intake::routing::{Router, SkillOffer};
 use crate::intake::skill_finder::SkillFinder;
@@ -197,7 +200,8 @@ fn recorded_skills(
     })
 }
 
-/// Routes the conversation; what its container was used with before is only added to.
+/// Routes the conversation; what its container was used with before, or what is remembered of its
+/// earlier requests, is only added to.
 async fn route_skills(
     engine: &Engine,
     run_request: &RunRequest,
@@ -213,15 +217,38 @@ async fn route_skills(
     };
     let recorded = container.offer.clone();
     let recorded = recorded.filter(|offer| offer.selector.opens_same(&finder.selector));
-    let offer = recorded.unwrap_or_else(|| SkillOffer::new(finder.selector.clone()));
-    let texts = user_texts(&run_request.request.messages);
+    let messages = &run_request.request.messages;
+    let texts = user_texts(messages);
     let members: Vec<Member> = resolved.local.iter().map(|s| s.member.clone()).collect();
+    let named: Vec<&str> = members.iter().map(|m| m.skill.name.as_str()).collect();
+    let opened = json!([run_request.tenant.as_str(), finder.selector, named]).to_string();
+    let keys = conversation_keys(&opened, texts.iter().map(|text| text.text.as_str()));
+    // A new conversation may begin with the words of an earlier one: it is routed anew.
+    let is_later = messages.iter().any(|own| own.role == Role::Assistant);
+    let now = Instant::now();
+    let earlier = match is_later && recorded.is_none() {
+        true => engine.offers().find(&keys, now),
+        false => None,
+    };
+    let routed_at = earlier.as_ref().map_or(now, |earlier| earlier.routed_at);
+    let known = recorded.or_else(|| {
+        let earlier = earlier?;
+        let offer: SkillOffer = serde_json::from_str(&earlier.offer).ok()?;
+        Some(offer.for_later_request(earlier.common_texts))
+    });
+    let offer = known.unwrap_or_else(|| SkillOffer::new(finder.selector.clone()));
     let router = Router {
         finder: &finder,
-        named: members.iter().map(|m| m.skill.name.as_str()).collect(),
+        named: named.into_iter().collect(),
         budget: disclosure::budget_left(&members, engine.settings()),
     };
     let offer = router.route(&texts, offer).await?;
+    if let (Some(offer), None) = (&offer, &container.id)
+        && let Ok(offer) = serde_json::to_string(offer)
+    {
+        let tenant = &run_request.tenant;
+        engine.offers().remember(tenant, keys, offer, routed_at);
+    }
     Ok(offer.map(|offer| RoutedSkills {
         finder,
         offer,

@@ -6,8 +6,8 @@
 //! only adds skills: those for the first are in the system prompt, those for a later one in a
 //! note after that text. So the request of the next turn begins with the same bytes, and
 //! prompt caches stay valid; no state is needed for that, as long as the stored skills are the
-//! same. In a container, and in a kept run, the offer is recorded ([`SkillOffer`]): there it
-//! stays the same even if they change.
+//! same. So that the offer stays the same when they change, it is recorded in a container and in
+//! a kept run ([`SkillOffer`]), and remembered of other conversations (`offer_memory`).
 //!
 //! A text adds, in this order: skills that it mentions (`/name`, `$name`), skills with a
 //! declared trigger in it, and those that fit best, as long as the budget of the catalogue
@@ -16,7 +16,7 @@
 
 use std::collections::BTreeSet;
 
-use prowess_ranking::mentions;
+use prowess_ranking::TriggerPhrases;
 use prowess_store::Error as StoreError;
 use prowess_wire::neutral::{Block, Message};
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,7 @@ pub(crate) struct SkillOffer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OfferedSkill {
     pub(crate) skill_id: String,
+    /// Empty if it was offered for an earlier request: what is stored now is loaded.
     pub(crate) version_id: String,
     pub(crate) name: String,
     /// `- name: description`.
@@ -82,9 +83,13 @@ impl Router<'_> {
             return Ok(None);
         }
         let mut mentioned = BTreeSet::new();
-        for (at, UserText { text, .. }) in texts.iter().enumerate() {
-            for name in mentions(text) {
-                let is_new = mentioned.len() < MAX_MENTIONED && mentioned.insert(name);
+        for (at, UserText { text, mentions, .. }) in texts.iter().enumerate() {
+            if at < offer.texts {
+                // What it led to stays as it is.
+                continue;
+            }
+            for name in mentions {
+                let is_new = mentioned.len() < MAX_MENTIONED && mentioned.insert(name.as_str());
                 if !is_new || self.is_offered(&offer, name) {
                     continue;
                 }
@@ -92,7 +97,7 @@ impl Router<'_> {
                     offer.add(found, at);
                 }
             }
-            if at >= offer.texts && at < MAX_ROUTED_TEXTS {
+            if at < MAX_ROUTED_TEXTS {
                 let mut fitting = self.finder.fitting(text, MAX_FITTING).await?;
                 fitting.extend(few.take().unwrap_or_default());
                 self.add_fitting(&mut offer, at, text, fitting);
@@ -107,18 +112,17 @@ impl Router<'_> {
     }
 
     fn add_fitting(&self, offer: &mut SkillOffer, at: usize, text: &str, found: Vec<FoundSkill>) {
-        let text = text.to_lowercase();
+        let phrases = TriggerPhrases::new(text);
         let (triggered, others): (Vec<_>, Vec<_>) = found
             .into_iter()
             .enumerate()
-            .partition(|(_, found)| found.is_triggered_by(&text));
+            .partition(|(_, found)| found.is_triggered_by(&phrases));
+        let due = triggered.len().min(MAX_TRIGGERED);
         for (place, (rank, found)) in triggered.into_iter().chain(others).enumerate() {
             if self.is_offered(offer, &found.name) {
                 continue;
             }
-            let is_due =
-                place < MAX_TRIGGERED && found.is_triggered_by(&text) || at > 0 && rank < MAX_LATER;
-            if is_due {
+            if place < due || at > 0 && rank < MAX_LATER {
                 offer.add(found, at);
             } else if !self.add_within_budget(offer, found, at) && rank >= MAX_LATER {
                 break;
@@ -147,6 +151,17 @@ impl SkillOffer {
             selector,
             ..SkillOffer::default()
         }
+    }
+
+    /// What a later request of the conversation, which has so many of its texts, offers at least:
+    /// the same lines. What is loaded is what is stored then.
+    pub(crate) fn for_later_request(mut self, texts: usize) -> Self {
+        self.skills.retain(|skill| skill.text < texts);
+        self.texts = self.texts.min(texts);
+        for skill in &mut self.skills {
+            skill.version_id.clear();
+        }
+        self
     }
 
     fn add(&mut self, found: FoundSkill, text: usize) {

@@ -3,8 +3,10 @@
 //!
 //! A skill that only people may start is never found: models could not load it.
 
+use prowess_ranking::{MAX_TRIGGERS, TriggerPhrases};
 use prowess_skill::declared_triggers;
 use prowess_skill::disclose::{ROUTED_LINE_BYTES, catalogue_line};
+use prowess_skill::fields::invocation::models_may_load;
 use prowess_store::{
     Error as StoreError, PageRequest, SkillFilter, SkillRecord, SortOrder, Store, TenantId,
 };
@@ -23,8 +25,6 @@ const MAX_FILTERED: usize = 1_000;
 const MAX_CANDIDATES: usize = 300;
 /// Skills of one name that are considered.
 const MAX_SAME_NAME: u32 = 20;
-/// Characters of a trigger; shorter ones would occur everywhere.
-const MIN_TRIGGER_CHARS: usize = 3;
 
 /// Finds skills that a request opens.
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ pub(crate) struct FoundSkill {
     pub(crate) name: String,
     /// `- name: description`, shortened.
     pub(crate) line: String,
-    /// Phrases that its author declared to be about it, in lower case.
+    /// Phrases that its author declared to be about it.
     triggers: Vec<String>,
 }
 
@@ -101,6 +101,17 @@ impl SkillFinder {
         let skills = self.store.list_skills(&self.tenant, &filter, &page).await?;
         let candidates = skills.items.into_iter().filter_map(latest);
         Ok(self.read(candidates).await?.into_iter().next())
+    }
+
+    /// A skill as it is stored now. `None` if it was deleted, or is not open any more.
+    pub(crate) async fn current(&self, skill_id: &str) -> Result<Option<FoundSkill>, StoreError> {
+        let skill = match self.store.skill(&self.tenant, skill_id).await {
+            Ok(skill) => skill,
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let found = self.read(latest(skill).into_iter()).await?;
+        Ok(found.into_iter().next())
     }
 
     /// All skills, the oldest first; `None` when there are too many to offer all.
@@ -171,23 +182,21 @@ impl FoundSkill {
             description,
         } = candidate;
         let when = frontmatter.get("when_to_use").and_then(Value::as_str);
-        let triggers = declared_triggers(frontmatter);
-        let triggers = triggers.iter().map(|trigger| trigger.to_lowercase());
+        let mut triggers = declared_triggers(frontmatter);
+        triggers.truncate(MAX_TRIGGERS);
         FoundSkill {
             line: catalogue_line(&name, &description, when, ROUTED_LINE_BYTES),
             skill_id,
             version_id,
             name,
-            triggers: triggers
-                .filter(|trigger| trigger.chars().count() >= MIN_TRIGGER_CHARS)
-                .collect(),
+            triggers,
         }
     }
 
-    /// Whether a text, in lower case, has one of its triggers as whole words.
-    pub(crate) fn is_triggered_by(&self, text: &str) -> bool {
+    /// Whether a text with these phrases has one of its triggers.
+    pub(crate) fn is_triggered_by(&self, phrases: &TriggerPhrases) -> bool {
         let mut triggers = self.triggers.iter();
-        triggers.any(|trigger| has_words(text, trigger))
+        triggers.any(|trigger| phrases.has(trigger))
     }
 }
 
@@ -200,27 +209,4 @@ fn latest(skill: SkillRecord) -> Option<Candidate> {
         name: skill.name,
         description: latest.description,
     })
-}
-
-fn has_words(text: &str, words: &str) -> bool {
-    text.match_indices(words).any(|(at, _)| {
-        let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let after = text
-            .get(at + words.len()..)
-            .and_then(|after| after.chars().next());
-        let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-        !is_word(before) && !is_word(after)
-    })
-}
-
-/// Whether the author lets models load the skill by themselves.
-fn models_may_load(frontmatter: &Map) -> bool {
-    let disabled = match frontmatter.get("disable-model-invocation") {
-        Some(Value::Bool(disabled)) => *disabled,
-        Some(Value::String(text)) => {
-            ["true", "yes", "on"].contains(&text.to_ascii_lowercase().as_str())
-        }
-        _ => false,
-    };
-    !disabled
 }

@@ -146,16 +146,17 @@ impl StoredLibrary {
             }
             state.known.get(name).cloned()
         };
-        let version = match known {
-            Some(known) => known,
-            None => match self.finder.named(name).await {
-                Ok(Some(found)) => KnownVersion {
-                    skill_id: found.skill_id,
-                    version_id: found.version_id,
-                },
-                Ok(None) => return Ok(None),
-                Err(error) => return Err(unavailable(&error)),
-            },
+        let version_of = |found: Option<FoundSkill>| found.map(KnownVersion::from);
+        let found = match known {
+            Some(known) if !known.version_id.is_empty() => Ok(Some(known)),
+            // Offered for an earlier request.
+            Some(known) => self.finder.current(&known.skill_id).await.map(version_of),
+            None => self.finder.named(name).await.map(version_of),
+        };
+        let version = match found {
+            Ok(Some(version)) => version,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(unavailable(&error)),
         };
         let skill = match self.load(&version).await {
             Ok(skill) => skill,
@@ -207,6 +208,15 @@ impl StoredLibrary {
             ordinal: version.ordinal,
             label: self.finder.selector.label.clone(),
             routed: true,
+        }
+    }
+}
+
+impl From<FoundSkill> for KnownVersion {
+    fn from(found: FoundSkill) -> Self {
+        KnownVersion {
+            skill_id: found.skill_id,
+            version_id: found.version_id,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! and the words of models are not part of it, nor is what agents put before a user's words in
 //! messages of the same role.
 
+use prowess_ranking::{MAX_MENTIONS, mentions};
 use prowess_wire::neutral::{Block, Content, Message, Role};
 
 /// Bytes of one text; of a longer one, its start and its end are used.
@@ -23,6 +24,8 @@ pub(crate) struct UserText {
     /// The place of the message.
     pub(crate) message: usize,
     pub(crate) text: String,
+    /// The names of skills that it mentions, wherever in the text that may be.
+    pub(crate) mentions: Vec<String>,
 }
 
 /// The texts of users, in order.
@@ -32,12 +35,29 @@ pub(crate) fn user_texts(messages: &[Message]) -> Vec<UserText> {
     let texts = users.filter_map(|(place, message)| {
         let blocks = message.content.iter().filter_map(block_text);
         let text = blocks.collect::<Vec<_>>().join("\n");
-        (!text.trim().is_empty()).then(|| UserText {
-            message: place,
-            text: shorten(&text),
-        })
+        (!text.trim().is_empty()).then(|| UserText::new(place, &text))
     });
     texts.collect()
+}
+
+impl UserText {
+    fn new(message: usize, whole: &str) -> Self {
+        let text = shorten(whole);
+        let mut names: Vec<String> = mentions(&text).into_iter().map(str::to_owned).collect();
+        if text.len() < whole.len() {
+            // First come those that the rest of what was pasted does not displace.
+            for name in mentions(whole) {
+                if names.len() < MAX_MENTIONS && !names.iter().any(|known| known == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        UserText {
+            message,
+            text,
+            mentions: names,
+        }
+    }
 }
 
 fn block_text(block: &Block) -> Option<&str> {
@@ -109,7 +129,8 @@ mod tests {
     #[test]
     fn only_what_users_wrote_counts_and_long_texts_are_shortened() {
         let result = Block::tool_result("toolu_1", "a result");
-        let long = format!("first{}last", "ü".repeat(MAX_TEXT_BYTES));
+        let long = "ü".repeat(MAX_TEXT_BYTES);
+        let long = format!("first {long} /hidden {long} $last");
         let messages = [
             Message::new(Role::System, vec![Block::text("system")]),
             Message::user("one"),
@@ -122,6 +143,7 @@ mod tests {
         assert_eq!((texts[0].message, texts[0].text.as_str()), (1, "one"));
         let long = &texts[1].text;
         assert!(long.len() <= MAX_TEXT_BYTES, "{}", long.len());
-        assert!(long.starts_with("first") && long.ends_with("last"));
+        assert!(long.starts_with("first") && long.ends_with("$last"));
+        assert_eq!(texts[1].mentions, ["last", "hidden"]);
     }
 }

@@ -297,3 +297,25 @@ async fn tasks_are_ranked_with_reasons_and_what_a_catalogue_holds() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_skill_that_models_may_not_load_is_found_but_in_no_catalogue() {
+    let server = Server::new().await;
+    for (name, is_disabled) in [("tax-forms", "true"), ("tax-letters", "false")] {
+        let skill = SkillFixture::new(name)
+            .field("description", "About the tax.")
+            .field("disable-model-invocation", is_disabled);
+        let request = server.post(TestDialect::Ga, "/v1/skills");
+        request.form(&Form::skill(&skill)).await.ok();
+    }
+    let request = server.get(TestDialect::Ga, "/v1/skills/search?query=tax");
+    let answer = request.send().await.ok();
+    let data = answer["data"].as_array().unwrap().iter();
+    let mut found: Vec<_> = data
+        .map(|skill| (skill["name"].as_str().unwrap(), &skill["in_catalogue"]))
+        .collect();
+    found.sort_by_key(|(name, _)| *name);
+    let expected = [("tax-forms", &json!(false)), ("tax-letters", &json!(true))];
+    assert_eq!(found, expected);
+    assert_eq!(answer["catalogue"]["skills"], 1);
+}

@@ -208,6 +208,46 @@ async fn a_conversation_keeps_its_prompt_and_a_new_topic_is_a_note() {
 }
 
 #[tokio::test]
+async fn a_conversation_keeps_its_offer_when_other_skills_are_stored() {
+    let gateway = gateway_with_skills(Runs::default()).await;
+    let tenant = TenantId::default_tenant();
+    for (client, name) in [
+        (ClientDialect::Messages, "zebrafish-monthly"),
+        (ClientDialect::Chat, "zebrafish-reconciler"),
+    ] {
+        let mut messages = json!([{"role": "user", "content": TASK}]);
+        let body = request(client, "oai/m1", auto(), false, messages.clone()).to_string();
+        let (_, first, _) = run_calls(&gateway, client, body, false, &load(GOLD)).await;
+        let prompt = system_prompt(&first);
+        assert!(!prompt.contains(name), "{prompt}");
+
+        // It fits the first text too, but that has been routed.
+        let description = "Reconciles the zebrafish ledger with the monthly report, twice.";
+        store_plain(&gateway, &tenant, name, description).await;
+        let later = messages.as_array_mut().unwrap();
+        later.push(json!({"role": "assistant", "content": "Done."}));
+        later.push(json!({"role": "user", "content": "And the zebrafish ledger twice?"}));
+        let body = request(client, "oai/m1", auto(), false, messages).to_string();
+        let calls = [load(name), load(GOLD)].concat();
+        let (_, next, loaded) = run_calls(&gateway, client, body, false, &calls).await;
+        assert_eq!(system_prompt(&next), prompt, "{client:?}");
+        let note = next["messages"].as_array().unwrap().last().unwrap();
+        assert!(note.to_string().contains(&format!("- {name}: ")), "{note}");
+        for name in [name, GOLD] {
+            let instructions = format!("The instructions of {name}.");
+            assert!(loaded.to_string().contains(&instructions), "{loaded}");
+        }
+
+        // A new conversation is offered what is stored now.
+        let answered = model_response("oai/m1", false, "Done.", &[]);
+        gateway.upstream.respond(answered);
+        gateway.post(path(client), ask(client, auto(), TASK)).await;
+        let prompt = system_prompt(&sent(&gateway).await);
+        assert!(prompt.contains(&format!("- {name}: ")), "{prompt}");
+    }
+}
+
+#[tokio::test]
 async fn search_skills_asks_the_store_and_what_it_finds_can_be_loaded() {
     let gateway = gateway_with_skills(Runs::default()).await;
     let upstream = &gateway.upstream;
@@ -337,13 +377,13 @@ async fn mentions_triggers_and_filters_decide_what_is_offered() {
         assert_eq!(names.len() > expected.len(), others, "{task}: {prompt}");
         assert!(!prompt.contains("hidden"), "{prompt}");
     }
-    let wrong = filtered(json!({"label": "x"}));
+    let wrong = filtered(json!({"owner": "x"}));
     let answer = gateway
         .post("/v1/messages", ask(ClientDialect::Messages, wrong, TASK))
         .await;
     assert_eq!(answer.status, 400);
     assert!(
-        answer.text().contains("container.skills[0].filter.label"),
+        answer.text().contains("container.skills[0].filter.owner"),
         "{}",
         answer.text()
     );
@@ -538,6 +578,45 @@ async fn a_declared_trigger_is_offered_whatever_its_rank() {
         names.truncate(2);
         names.sort_unstable();
         assert_eq!(names, ["crane", "egret"], "{prompt}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_long_text_mentions_or_triggers_is_offered() {
+    let tenant = TenantId::default_tenant();
+    // No space for what only fits.
+    let gateway = gateway_with_skills(Runs {
+        catalogue_tokens: 1,
+        ..Runs::default()
+    })
+    .await;
+    for (name, trigger) in [("heron", "plumage report"), ("crane", "月度报表")] {
+        let text =
+            format!("---\nname: {name}\ndescription: Wades.\ntriggers: [{trigger}]\n---\nGo.\n");
+        store_skill(&gateway, &tenant, name, &text).await;
+    }
+    let words: Vec<_> = (0..150).map(|number| format!("word{number}")).collect();
+    let words = words.join(" ");
+    let pasted = "Some text that was pasted. ".repeat(400);
+    for (task, expected) in [
+        (
+            format!("{words}. Now the Plumage Reports: 请生成月度报表"),
+            &["crane", "heron"][..],
+        ),
+        (
+            format!("{pasted} /whale-songs {pasted} $report-7"),
+            &["report-7", "whale-songs"],
+        ),
+    ] {
+        gateway
+            .upstream
+            .respond(model_response("oai/m1", false, "Done.", &[]));
+        let body = ask(ClientDialect::Messages, auto(), &task);
+        gateway.post("/v1/messages", body).await;
+        let prompt = system_prompt(&sent(&gateway).await);
+        let mut names = offered(&prompt);
+        names.sort_unstable();
+        assert_eq!(names, expected, "{prompt}");
     }
 }
 

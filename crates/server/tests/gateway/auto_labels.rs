@@ -110,6 +110,25 @@ async fn a_label_opens_the_skills_that_have_it_in_its_versions() {
 }
 
 #[tokio::test]
+async fn a_filter_can_name_the_label() {
+    let gateway = Gateway::start().await;
+    store(&gateway, "zebra-ledger", Some(("production", "1"))).await;
+    store(&gateway, "zebra-plain", None).await;
+    let done = || model_response("oai/m1", false, "Done.", &[]);
+    for path in [MESSAGES, CHAT, GEMINI] {
+        gateway.upstream.respond(done());
+        let mut request = body(path, "latest");
+        request["container"]["skills"][0]["filter"] = json!({"label": "production"});
+        let answer = gateway.post(path, request.to_string()).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        let prompt = sent(&gateway).await["messages"][0]["content"].to_string();
+        let line = "- zebra-ledger: Reconciles zebrafish, edition 1.";
+        assert!(prompt.contains(line), "{path}: {prompt}");
+        assert!(!prompt.contains("zebra-plain"), "{path}: {prompt}");
+    }
+}
+
+#[tokio::test]
 async fn other_versions_cannot_be_chosen_for_all_skills() {
     let gateway = Gateway::start().await;
     for version in ["2", "default", "No label"] {

@@ -5,6 +5,7 @@
 //! workings (`context`, `agent`, `effort`) are kept as written and never acted on.
 
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::FieldReader;
 use crate::frontmatter::{Node, NodeKind};
@@ -48,12 +49,15 @@ impl Default for Invocation {
     }
 }
 
+/// The field that says whether models may load a skill by themselves.
+pub const DISABLE_MODEL_INVOCATION: &str = "disable-model-invocation";
+
 /// Extension fields that this crate understands, besides `tools` and `requires`.
 pub(crate) const FIELDS: [&str; 9] = [
     "when_to_use",
     "argument-hint",
     "arguments",
-    "disable-model-invocation",
+    DISABLE_MODEL_INVOCATION,
     "user-invocable",
     "user_invocable",
     "model",
@@ -72,11 +76,23 @@ pub(crate) fn read(reader: &mut FieldReader<'_>) -> Invocation {
         when_to_use: read_text(reader, "when_to_use"),
         argument_hint: read_text(reader, "argument-hint"),
         arguments: read_list(reader, "arguments", char::is_whitespace),
-        by_model: !read_flag(reader, "disable-model-invocation").unwrap_or(false),
+        by_model: !read_flag(reader, DISABLE_MODEL_INVOCATION).unwrap_or(false),
         by_user: read_flag(reader, user_invocable).unwrap_or(true),
         model: read_text(reader, "model").filter(|model| model != "inherit"),
         paths: read_list(reader, "paths", |c| c == ','),
     }
+}
+
+/// [`Invocation::by_model`] of a frontmatter that was read before.
+pub fn models_may_load(frontmatter: &Map<String, Value>) -> bool {
+    let disabled = match frontmatter.get(DISABLE_MODEL_INVOCATION) {
+        Some(Value::Bool(disabled)) => *disabled,
+        Some(Value::String(text)) => {
+            ["true", "yes", "on"].contains(&text.to_ascii_lowercase().as_str())
+        }
+        _ => false,
+    };
+    !disabled
 }
 
 fn warn_about_hooks(reader: &mut FieldReader<'_>) {

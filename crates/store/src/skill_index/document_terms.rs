@@ -2,6 +2,7 @@
 
 use prowess_ranking::{SkillTerms, SkillText};
 use prowess_skill::declared_triggers;
+use prowess_skill::fields::invocation::{self, DISABLE_MODEL_INVOCATION};
 use serde_json::{Map, Value};
 
 use crate::db::DbRow;
@@ -18,6 +19,16 @@ pub(crate) fn when_to_use(frontmatter: &str) -> Result<Option<String>> {
     }
     let text = parse_frontmatter(frontmatter)?.remove(WHEN_TO_USE);
     Ok(text.and_then(|text| text.as_str().map(str::to_owned)))
+}
+
+/// Whether models may load a skill by themselves, from the JSON of its frontmatter.
+pub(crate) fn models_may_load(frontmatter: &str) -> Result<bool> {
+    // Few forbid it.
+    if !frontmatter.contains(DISABLE_MODEL_INVOCATION) {
+        return Ok(true);
+    }
+    let fields = parse_frontmatter(frontmatter)?;
+    Ok(invocation::models_may_load(&fields))
 }
 
 /// The terms of a version.

@@ -76,7 +76,7 @@ mod term_lists;
 mod write;
 
 pub(crate) use block::BlockCache;
-pub(crate) use document_terms::{row_terms, version_terms, when_to_use};
+pub(crate) use document_terms::{models_may_load, row_terms, version_terms, when_to_use};
 pub(crate) use lookup::{Explanation, RankedDocument, check_query};
 pub(crate) use merge_queue::MergeQueue;
 pub(crate) use page_cache::PageCache;

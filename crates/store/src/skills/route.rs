@@ -24,6 +24,8 @@ pub struct RoutedSkill {
     pub description: String,
     /// When to use it, if it says so apart from its description.
     pub when_to_use: Option<String>,
+    /// Whether models may load it by themselves: others are in no catalogue.
+    pub models_may_load: bool,
     /// How well it fits; comparable within one query only.
     pub score: f64,
     /// How similar its vector is to that of the query, if that counted.
@@ -65,6 +67,7 @@ impl Store {
                 name: document.name.clone(),
                 description: document.description.clone(),
                 when_to_use: document.when_to_use.clone(),
+                models_may_load: document.models_may_load,
                 score: ranked.score,
                 similarity: ranked.similarity,
                 matched: ranked.matched,

@@ -11,7 +11,7 @@ use moka::future::Cache;
 use crate::Store;
 use crate::db::{Database, DbRow, Sql};
 use crate::error::Result;
-use crate::skill_index::{number_list, when_to_use};
+use crate::skill_index::{models_may_load, number_list, when_to_use};
 use crate::tenant::TenantId;
 
 /// Memory for all tenants together. With the cache of recent documents, a search among 10,000
@@ -28,16 +28,19 @@ pub(super) struct RoutedDocument {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) when_to_use: Option<String>,
+    pub(super) models_may_load: bool,
 }
 
 impl RoutedDocument {
     fn from_row(row: &DbRow) -> Result<Self> {
+        let frontmatter = row.text("frontmatter")?;
         Ok(RoutedDocument {
             skill_id: row.text("id")?,
             version_id: row.text("version")?,
             name: row.text("name")?,
             description: row.text("description")?,
-            when_to_use: when_to_use(&row.text("frontmatter")?)?,
+            when_to_use: when_to_use(&frontmatter)?,
+            models_may_load: models_may_load(&frontmatter)?,
         })
     }
 

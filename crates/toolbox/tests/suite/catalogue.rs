@@ -173,7 +173,7 @@ fn before_a_skill_is_left_out_descriptions_are_cut() {
     insta::assert_snapshot!(description.split_once("Skills:").unwrap().1.trim(), @"
     - skill-0000: Does task 0 with care, whenever task 0 comes up in a project.
     - skill-0001: Does task 1 with care, whenever task 1 comes up in a project.
-    - long: very long very long very long very long very long very long very long very long very long very long very long very long very long very long very long very…
+    - long: very long very long very long very long very long very long very long very long very long very long very long very long very long very long very long very long very…
     ");
 }
 
@@ -296,6 +296,20 @@ async fn a_search_finds_by_name_description_and_use_best_first() {
     nothing here fits:
     No skill matches "nothing here fits". There are 3 skills; try other words.
     "#);
+}
+
+#[tokio::test]
+async fn a_search_finds_a_declared_trigger_before_all_else() {
+    let about =
+        |name: &str, description: &str| SkillFixture::new(name).field("description", description);
+    let fixtures = [
+        about("plumage", "Writes the quarterly plumage report."),
+        about("heron", "Wades.").field("triggers", "[quarterly plumage]"),
+    ];
+    let toolbox = toolbox_without_sandbox(&fixtures, ToolboxOptions::default());
+    let input = json!({ "query": "report on the Quarterly Plumage", "limit": 1 });
+    let found = toolbox.call("search_skills", &input, None).await;
+    assert_eq!(text(&found), "- heron: Wades.");
 }
 
 #[test]

@@ -29,7 +29,7 @@ use crate::options::{RoutingOptions, ServerOptions};
 use database::RoutingDatabase;
 use offer_model::OfferModel;
 use pool_server::PoolServer;
-use searches::{SearchResults, search_all};
+use searches::{SearchResults, repeat_all, search_all};
 use skill_file::SkillFiles;
 use tables::{AutoRow, SearchRow, SizeRow};
 
@@ -83,6 +83,8 @@ async fn measure(options: &ServerOptions, dataset: Dataset) -> Result<()> {
             );
             let loaded = server.memory()?;
             let results = search_all(&server, &dataset.queries).await?;
+            let searched = server.memory()?;
+            repeat_all(&server, &dataset.queries).await?;
             let case = format!("{name}, {size}");
             // Beyond the pool, each skill has copies with the same words.
             if *size <= files.len() {
@@ -96,7 +98,8 @@ async fn measure(options: &ServerOptions, dataset: Dataset) -> Result<()> {
                 index_bytes: database.index_bytes(&server).await?,
                 text_bytes: server.text_bytes(),
                 loaded,
-                searched: server.memory()?,
+                searched,
+                repeated: server.memory()?,
             });
             if Some(size) == options.sizes.first() {
                 let runs = auto_runs::measure(&server, &model, &dataset, options.runs).await?;

@@ -60,6 +60,15 @@ pub(super) async fn search_all(
     Ok(results)
 }
 
+/// Sends all queries once more. What they need is in memory then, as far as it is kept at all.
+pub(super) async fn repeat_all(server: &PoolServer, queries: &[GoldQuery]) -> Result<()> {
+    let limit = format!("&limit={RESULTS}");
+    for query in queries {
+        search(server, &query.text, &limit).await?;
+    }
+    Ok(())
+}
+
 async fn search(server: &PoolServer, text: &str, more: &str) -> Result<(Value, Duration)> {
     let path = format!("/v1/skills/search?query={}{more}", percent_encode(text));
     let request = BenchRequest::new("GET", &path, &server.key);

@@ -24,9 +24,10 @@ pub(super) struct SizeRow {
     pub(super) case: String,
     pub(super) index_bytes: u64,
     pub(super) text_bytes: u64,
-    /// Memory of the server after the uploads, and after the queries.
+    /// Memory of the server after the uploads, after the queries, and after all of them again.
     pub(super) loaded: u64,
     pub(super) searched: u64,
+    pub(super) repeated: u64,
 }
 
 /// Requests with `auto` of one kind.
@@ -90,6 +91,7 @@ pub(super) fn sizes(rows: &[SizeRow]) -> Table {
         Column::bar(),
         Column::number("server, loaded", "MB", 1),
         Column::number("server, after all queries", "MB", 1),
+        Column::number("after all again", "MB", 1),
     ];
     let mut table = Table::new("sizes", columns);
     table.caption =
@@ -103,6 +105,7 @@ pub(super) fn sizes(rows: &[SizeRow]) -> Table {
             Cell::at_most(MAX_INDEX_SHARE),
             megabytes(row.loaded).into(),
             megabytes(row.searched).into(),
+            megabytes(row.repeated).into(),
         ];
         table.push(&row.case, cells.map(Some));
     }

@@ -80,8 +80,9 @@ fn render(routed: Vec<RoutedSkill>, budget: usize) -> SkillMatches {
         let when = skill.when_to_use.as_deref();
         let line = catalogue_line(&skill.name, &skill.description, when, ROUTED_LINE_BYTES);
         let line_bytes = line.len() + 1;
-        is_full = is_full || bytes + line_bytes > budget;
-        if !is_full {
+        is_full = is_full || skill.models_may_load && bytes + line_bytes > budget;
+        let in_catalogue = skill.models_may_load && !is_full;
+        if in_catalogue {
             bytes += line_bytes;
             skills += 1;
         }
@@ -96,7 +97,7 @@ fn render(routed: Vec<RoutedSkill>, budget: usize) -> SkillMatches {
             description: skill.description,
             matched: skill.matched.iter().map(matched).collect(),
             catalogue_bytes: line_bytes,
-            in_catalogue: !is_full,
+            in_catalogue,
         });
     }
     let limit_bytes = budget;
