@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use prowess_provider::config::Price;
 use prowess_provider::{CallFailure, RouteDecision};
 use prowess_store::SkillCost;
-use prowess_toolbox::CommandRun;
+use prowess_toolbox::{CommandRun, MissingWorker};
 use prowess_wire::Dropped;
 use prowess_wire::neutral::{Map, StreamEvent, TokenUsage};
 use serde_json::{Value, json};
@@ -66,6 +66,8 @@ pub struct ObservedCall {
     pub started_at: SystemTime,
     /// The commands that it ran in the sandbox.
     pub commands: Vec<CommandRun>,
+    /// Set if no worker took one of them in time.
+    pub missing_worker: Option<MissingWorker>,
 }
 
 /// A step of a run.
@@ -90,6 +92,8 @@ pub enum RunStep {
         input_tokens: u64,
         /// Output tokens.
         output_tokens: u64,
+        /// What it cost in billionths; nothing without a price.
+        cost_nanos: u64,
         /// The text that the model wrote.
         output: String,
         /// When it ended.

@@ -82,7 +82,7 @@ pub use kept::step_record::FORMAT;
 pub use pdf_page::PdfPage;
 pub use pdf_page::error::PdfPageError;
 pub use prowess_sandbox::{CommandOutcome, LAYOUT, SandboxStatistics};
-pub use prowess_toolbox::CommandRun;
+pub use prowess_toolbox::{CommandRun, MissingWorker};
 pub use record::RunUsage;
 pub use settings::{
     Disclosure, EmbeddingSettings, EngineSettings, RecordDetail, RerunPolicy, RunLimits,

@@ -1,5 +1,5 @@
 //! A real HAProxy in front of servers of a test. It sends each request to the next server that
-//! says it is ready, and tries another if it cannot connect.
+//! says it is ready, or to any if none does, and tries another if it cannot connect.
 
 use std::net::TcpStream;
 use std::process::Command;
@@ -15,7 +15,7 @@ const MAX_START: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct Haproxy {
     port: u16,
-    _folder: TempDir,
+    folder: TempDir,
     process: WatchedProcess,
 }
 
@@ -30,31 +30,18 @@ impl Haproxy {
         let port = free_port();
         let config = config(port, servers, ready_path);
         std::fs::write(folder.path().join("haproxy.cfg"), config).unwrap();
-        let program = find_program("haproxy", "cluster/usr/sbin", "Debian's haproxy");
-        let mut command = Command::new(&program);
-        command
-            .current_dir(folder.path())
-            .args(["-db", "-f", "haproxy.cfg"]);
-        // An unpacked package has its libraries beside it.
-        if let Some(place) = program.ancestors().nth(3)
-            && place.ends_with("cluster")
-        {
-            let arch = std::env::consts::ARCH;
-            let libraries = place.join(format!("usr/lib/{arch}-linux-gnu"));
-            command.env("LD_LIBRARY_PATH", libraries);
-        }
-        let process = WatchedProcess::start("haproxy", &command);
-        let deadline = Instant::now() + MAX_START;
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            let ended = process.status().is_some() || Instant::now() > deadline;
-            assert!(!ended, "haproxy did not start:\n{}", process.log());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let process = spawn(port, &folder);
         Haproxy {
             port,
-            _folder: folder,
+            folder,
             process,
         }
+    }
+
+    /// Starts it again at the same address, after killing it without a warning.
+    pub fn restart(&mut self) {
+        self.process.kill();
+        self.process = spawn(self.port, &self.folder);
     }
 
     /// Where it listens.
@@ -68,17 +55,44 @@ impl Haproxy {
     }
 }
 
+fn spawn(port: u16, folder: &TempDir) -> WatchedProcess {
+    let program = find_program("haproxy", "cluster/usr/sbin", "Debian's haproxy");
+    let mut command = Command::new(&program);
+    command
+        .current_dir(folder.path())
+        .args(["-db", "-f", "haproxy.cfg"]);
+    // An unpacked package has its libraries beside it.
+    if let Some(place) = program.ancestors().nth(3)
+        && place.ends_with("cluster")
+    {
+        let arch = std::env::consts::ARCH;
+        let libraries = place.join(format!("usr/lib/{arch}-linux-gnu"));
+        command.env("LD_LIBRARY_PATH", libraries);
+    }
+    let process = WatchedProcess::start("haproxy", &command);
+    let deadline = Instant::now() + MAX_START;
+    while TcpStream::connect(("127.0.0.1", port)).is_err() {
+        let ended = process.status().is_some() || Instant::now() > deadline;
+        assert!(!ended, "haproxy did not start:\n{}", process.log());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    process
+}
+
 fn config(port: u16, servers: &[u16], ready_path: &str) -> String {
     let mut text = format!(
         "global\n    maxconn 2000\n\
          defaults\n    mode http\n    timeout connect 2s\n    timeout client 120s\n    \
          timeout server 120s\n    retries 3\n    option redispatch 1\n    http-reuse never\n\
          listen gateways\n    bind 127.0.0.1:{port}\n    balance roundrobin\n    \
-         option httpchk GET {ready_path}\n    http-check expect status 200\n    \
+         option allbackups\n    option httpchk GET {ready_path}\n    http-check expect status 200\n    \
          default-server check inter 100ms fastinter 50ms downinter 50ms fall 1 rise 1\n"
     );
     for (number, server) in servers.iter().enumerate() {
-        text += &format!("    server gateway-{number} 127.0.0.1:{server}\n");
+        text += &format!(
+            "    server gateway-{number} 127.0.0.1:{server}\n    \
+             server unready-{number} 127.0.0.1:{server} backup no-check\n"
+        );
     }
     text
 }

@@ -1,5 +1,6 @@
-//! Which commands a call ran in its sandbox, for whoever observes the call; each with a span of
-//! its own in the trace of the call. Must not know what is done with it.
+//! Which commands a call ran in its sandbox, and whether no worker took one of them, for whoever
+//! observes the call; each command with a span of its own in the trace of the call. Must not know
+//! what is done with it.
 //!
 //! The calls of one turn share a workspace and run at the same time, so the list belongs to the
 //! task that polls a call, not to the workspace.
@@ -7,7 +8,7 @@
 use std::cell::RefCell;
 use std::time::{Duration, Instant, SystemTime};
 
-use prowess_sandbox::{CommandOutcome, Execution, ExecutionReport};
+use prowess_sandbox::{CommandOutcome, Error as SandboxError, Execution, ExecutionReport};
 
 use crate::error::ToolboxError;
 
@@ -23,6 +24,25 @@ struct CallLog {
     /// A span of the trace that the call is part of.
     traceparent: Option<String>,
     commands: RefCell<Vec<CommandRun>>,
+    missing_worker: RefCell<Option<MissingWorker>>,
+}
+
+/// What was observed of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallCommands {
+    /// The commands that it ran.
+    pub runs: Vec<CommandRun>,
+    /// Set if no worker took one of them in time.
+    pub missing_worker: Option<MissingWorker>,
+}
+
+/// That no worker took a command in time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingWorker {
+    /// What was found instead.
+    pub why: String,
+    /// When a retry may succeed.
+    pub retry_after: Duration,
 }
 
 /// A command that a call ran.
@@ -44,21 +64,38 @@ pub struct CommandRun {
     pub worker: Option<String>,
 }
 
-/// Waits for a call, and lists the commands that it ran. With the `traceparent` of a span, they
+/// Waits for a call, and tells which commands it ran. With the `traceparent` of a span, they
 /// are spans of the same trace.
 pub async fn observe_commands<F: Future>(
     traceparent: Option<&str>,
     call: F,
-) -> (F::Output, Vec<CommandRun>) {
+) -> (F::Output, CallCommands) {
     let observed = async {
         let output = call.await;
-        (output, CALL.with(|call| call.commands.take()))
+        let commands = CALL.with(|call| CallCommands {
+            runs: call.commands.take(),
+            missing_worker: call.missing_worker.take(),
+        });
+        (output, commands)
     };
     let log = CallLog {
         traceparent: traceparent.map(str::to_owned),
         commands: RefCell::default(),
+        missing_worker: RefCell::default(),
     };
     CALL.scope(log, observed).await
+}
+
+/// Notes whether no worker took a command in time.
+pub(crate) fn note_missing_worker(ran: &Result<ExecutionReport, ToolboxError>) {
+    if let Err(ToolboxError::Sandbox(SandboxError::NoWorker { why, retry_after })) = ran {
+        let missing = MissingWorker {
+            why: why.clone(),
+            retry_after: *retry_after,
+        };
+        // Nobody observes most calls.
+        let _ = CALL.try_with(|call| *call.missing_worker.borrow_mut() = Some(missing));
+    }
 }
 
 /// A command that has been requested; it is listed when this is dropped.
@@ -152,6 +189,7 @@ mod tests {
         };
         let (sent, commands) = observe_commands(Some(PARENT), twice).await;
         let trace = PARENT.split("-b7ad").next().unwrap();
+        let commands = commands.runs;
         for (sent, command) in sent.into_iter().zip(&commands) {
             let span = command.span.clone().unwrap();
             assert_eq!(sent.unwrap(), format!("{trace}-{span}-01"));
@@ -161,7 +199,8 @@ mod tests {
             let mut execution = Execution::default();
             let call = async { drop(RequestedCommand::begin(&mut execution)) };
             let ((), commands) = observe_commands(none, call).await;
-            assert_eq!((&commands[0].span, execution.traceparent), (&None, None));
+            let span = &commands.runs[0].span;
+            assert_eq!((span, execution.traceparent), (&None, None));
         }
     }
 
@@ -178,10 +217,32 @@ mod tests {
         };
         let ((_, one), (_, three), (_, many)) =
             tokio::join!(call(1), call(3), call(MAX_COMMANDS + 5));
-        assert_eq!((one.len(), three.len()), (1, 3));
-        assert_eq!(many.len(), MAX_COMMANDS);
-        assert!(one.iter().all(|command| command.outcome.is_none()));
+        assert_eq!((one.runs.len(), three.runs.len()), (1, 3));
+        assert_eq!(many.runs.len(), MAX_COMMANDS);
+        assert!(one.runs.iter().all(|command| command.outcome.is_none()));
         // Outside of a call nothing is listed, and nothing fails.
         begin();
+    }
+
+    #[tokio::test]
+    async fn a_call_reports_that_no_worker_took_its_command() {
+        let missing = MissingWorker {
+            why: "none is connected".to_owned(),
+            retry_after: Duration::from_secs(2),
+        };
+        let no_worker = || SandboxError::NoWorker {
+            why: missing.why.clone(),
+            retry_after: missing.retry_after,
+        };
+        for (error, expected) in [
+            (no_worker(), Some(&missing)),
+            (SandboxError::StoreUnreachable, None),
+        ] {
+            let call = async { note_missing_worker(&Err(error.into())) };
+            let ((), commands) = observe_commands(None, call).await;
+            assert_eq!(commands.missing_worker.as_ref(), expected);
+        }
+        // Outside of a call nobody is told.
+        note_missing_worker(&Err(no_worker().into()));
     }
 }

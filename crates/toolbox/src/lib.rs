@@ -88,7 +88,7 @@ mod workspace_container;
 
 pub use call_purpose::CallPurpose;
 pub use command_ids::{CallIdentity, identify_commands};
-pub use command_log::{CommandRun, observe_commands};
+pub use command_log::{CallCommands, CommandRun, MissingWorker, observe_commands};
 pub use container_announcer::{AnnouncedContainer, ContainerAnnouncer};
 pub use error::ToolboxError;
 pub use folder::{skill_folder, skill_folder_path};

@@ -8,7 +8,7 @@
 //! the packages that the skill requires.
 
 use crate::command_ids::{announce_container, note_result, set_command_id};
-use crate::command_log::RequestedCommand;
+use crate::command_log::{RequestedCommand, note_missing_worker};
 use crate::error::ToolboxError;
 use crate::lock::lock;
 use crate::workspace_container::{OpenContainer, WorkspaceContainer, skill_digests};
@@ -180,6 +180,7 @@ impl Workspace {
             ended => ended,
         };
         note_result(ended.is_ok());
+        note_missing_worker(&ended);
         ended
     }
 

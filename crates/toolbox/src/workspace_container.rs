@@ -138,7 +138,7 @@ impl WorkspaceContainer {
         let files: Vec<_> = skills.iter().map(skill_files).collect();
         let new = ContainerSpec {
             policy: self.policy.clone(),
-            layer: self.build_layer(&files).await,
+            layer: self.build_layer(&files).await?,
             skills: files,
         };
         let (sandbox, owner) = (&self.sandbox, &self.owner);
@@ -198,10 +198,11 @@ impl WorkspaceContainer {
     }
 
     /// The packages that the skills require. Code may run without them, so a problem is noted
-    /// in the first result instead of failing the call.
-    async fn build_layer(&self, skills: &[SkillFiles]) -> Option<Layer> {
+    /// in the first result instead of failing the call; but not that no worker has room now, or
+    /// the container would lack its packages for ever.
+    async fn build_layer(&self, skills: &[SkillFiles]) -> Result<Option<Layer>, ToolboxError> {
         let built = match Requirements::from_skills(skills) {
-            Ok(None) => return None,
+            Ok(None) => return Ok(None),
             Ok(Some(requirements)) => {
                 let owner = &self.owner;
                 self.sandbox.layer(owner, &requirements).await
@@ -212,11 +213,12 @@ impl WorkspaceContainer {
             Ok(layer) => {
                 let note = layer.remark().map(model_text::packages_remark);
                 lock(&self.notes).extend(note);
-                Some(layer)
+                Ok(Some(layer))
             }
+            Err(error @ SandboxError::NoWorker { .. }) => Err(error.into()),
             Err(error) => {
                 lock(&self.notes).push(model_text::packages_note(&error));
-                None
+                Ok(None)
             }
         }
     }

@@ -112,6 +112,11 @@ impl ClusterBed {
         request.bearer_auth(Fleet::MASTER)
     }
 
+    /// A request of a key.
+    pub(crate) fn post_as(&self, key: &str, url: &str, path: &str) -> RequestBuilder {
+        self.http.post(format!("{url}{path}")).bearer_auth(key)
+    }
+
     /// A foreground run of these commands, one in each turn; in a new container with the skill, or
     /// in one that exists.
     pub(crate) fn script_request(

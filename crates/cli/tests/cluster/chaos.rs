@@ -42,10 +42,11 @@ enum Disturbance {
     LoseBlobs,
     KillMessages,
     KillDatabase,
+    KillBalancer,
 }
 
 /// Each as often as it is likely.
-const DISTURBANCES: [Disturbance; 16] = [
+const DISTURBANCES: [Disturbance; 17] = [
     Disturbance::KillGateway,
     Disturbance::KillGateway,
     Disturbance::KillGateway,
@@ -62,6 +63,7 @@ const DISTURBANCES: [Disturbance; 16] = [
     Disturbance::LoseBlobs,
     Disturbance::KillMessages,
     Disturbance::KillDatabase,
+    Disturbance::KillBalancer,
 ];
 
 /// Disturbs something, and has it back after a while.
@@ -90,6 +92,7 @@ async fn disturb(bed: &mut ClusterBed, random: &mut Rng) -> Disturbance {
             fleet.postgres.kill();
             fleet.postgres.recover();
         }
+        Disturbance::KillBalancer => fleet.haproxy.restart(),
         _ => {
             let network = network.unwrap();
             network.lose();
@@ -130,6 +133,7 @@ async fn disturbances_lose_and_double_nothing() {
     let undisturbed = bed.ended_run("undisturbed").await;
     let expected = bed.files(&container_id(&undisturbed.result)).await;
     assert_eq!(expected.len(), 3, "{expected:?}");
+    let charged = charged_tokens(&bed).await;
     let runs = soak::runs();
     let permits = Arc::new(tokio::sync::Semaphore::new(CLIENTS));
     let clients: Vec<_> = (0..runs)
@@ -170,6 +174,18 @@ async fn disturbances_lose_and_double_nothing() {
         client.await.unwrap();
     }
     assert_exact(&bed, runs, &expected, &disturbances).await;
+    // Also what was asked of the model twice is charged once.
+    let all = i64::try_from(runs + 1).unwrap();
+    let expected = charged.map(|tokens| tokens * all);
+    assert_eq!(charged_tokens(&bed).await, expected, "{disturbances:?}");
+}
+
+/// The tokens that runs were charged with, those of requests and those of responses.
+async fn charged_tokens(bed: &ClusterBed) -> [i64; 2] {
+    let query = "SELECT SUM(input_tokens)::BIGINT, SUM(output_tokens)::BIGINT FROM usage";
+    let query = sqlx::query_as::<_, (i64, i64)>(query);
+    let sums = query.fetch_one(&mut bed.database().await).await.unwrap();
+    sums.into()
 }
 
 /// Steps of a run: three turns, the results of two, and the container that was opened for the

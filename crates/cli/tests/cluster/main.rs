@@ -25,6 +25,7 @@ mod drain;
 mod kill_matrix;
 mod mobility;
 mod nats_down;
+mod outages;
 mod raw_nats;
 mod security;
 mod smoke;

@@ -18,6 +18,7 @@ async fn requests_without_skills_pass_while_nats_is_down() {
     let url = bed.fleet.url();
     let made = bed.script(&url, None, &["echo one > log.txt"]).await;
     bed.fleet.nats.kill();
+    wait_until_degraded(&bed, "bus", "disconnected").await;
     for number in 0..20 {
         let body = json!({
             "model": "ant/m", "max_tokens": 100,
@@ -46,4 +47,18 @@ async fn requests_without_skills_pass_while_nats_is_down() {
     })
     .await;
     assert!(bed.model.last_result().contains("one"));
+    bed.fleet.workers[0].kill();
+    wait_until_degraded(&bed, "workers", "none").await;
+}
+
+/// Waits until every gateway says that it lacks this. It is ready nevertheless: most requests do
+/// without.
+async fn wait_until_degraded(bed: &ClusterBed, part: &str, state: &str) {
+    for gateway in &bed.fleet.gateways {
+        let ready = wait_for("a gateway says what is missing", async || {
+            let ready = Bed::json(bed.get(&gateway.url(), "/readyz")).await;
+            (ready["parts"][part] == state).then_some(ready)
+        });
+        assert_eq!(ready.await["status"], "degraded", "{part}");
+    }
 }

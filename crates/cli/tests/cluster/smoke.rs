@@ -47,6 +47,7 @@ async fn a_run_behind_a_load_balancer_has_its_files_at_every_gateway() {
         assert!(again.output.contains(&expected), "{}", again.output);
     }
     assert_status(&bed);
+    assert_metrics(&bed).await;
     let commands = commands.len() + bed.fleet.gateways.len();
     assert_traces(&spans::wait_for_commands(&collector, commands).await);
 }
@@ -92,6 +93,21 @@ async fn numbers_of(bed: &ClusterBed, url: &str, container: &str) -> String {
         .unwrap();
     let path = format!("/v1/containers/{container}/files/{id}/content");
     Bed::text(bed.get(url, &path)).await
+}
+
+/// The metrics of every gateway count all gateways and workers.
+async fn assert_metrics(bed: &ClusterBed) {
+    for gateway in &bed.fleet.gateways {
+        let metrics = Bed::text(bed.get(&gateway.url(), "/metrics")).await;
+        for line in [
+            "prowess_cluster_gateways{state=\"ready\"} 3\n",
+            "prowess_cluster_workers{state=\"ready\"} 3\n",
+            "prowess_cluster_slots 12\n",
+            "prowess_bus_connected 1\n",
+        ] {
+            assert!(metrics.contains(line), "{line}{metrics}");
+        }
+    }
 }
 
 /// `prowess cluster status` knows all gateways and workers, at any gateway.

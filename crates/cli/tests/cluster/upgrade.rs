@@ -1,8 +1,11 @@
 //! Neighbouring releases in one cluster.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::bed::ClusterBed;
+use crate::bed::{ClusterBed, script, send_until_whole};
+use crate::durable::observation::container_id;
+use crate::durable::poll::wait_for;
 use crate::raw_nats::RawNats;
 use prowess_testkit::fleet::Fleet;
 
@@ -48,7 +51,8 @@ async fn messages_of_other_releases_disturb_nothing() {
     assert_ne!(known.unwrap()["state"], "lost", "{status}");
 }
 
-/// With the previous release's binary: each half of a cluster is replaced, in both directions.
+/// With the previous release's binary: each half of a cluster is replaced, in both directions, while
+/// a kept run is under way.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_is_upgraded_and_downgraded_member_by_member() {
     let Some(previous) = std::env::var_os("PROWESS_PREVIOUS_BINARY") else {
@@ -64,8 +68,14 @@ async fn a_cluster_is_upgraded_and_downgraded_member_by_member() {
     let url = bed.fleet.url();
     let mut container = None;
     let mut lines = 0;
-    for binary in [previous, current] {
+    let mut files_of_crossed = BTreeSet::new();
+    for (binary, direction) in [(previous, "back"), (current, "forth")] {
         for number in 0..6 {
+            let key = format!("{direction}-{number}");
+            let commands = ["echo one >> log.txt; sleep 1", "echo two >> log.txt"];
+            let crossing = bed.kept_request(&url, &script(&commands), &key);
+            let crossing = tokio::spawn(send_until_whole(crossing));
+            wait_for("the run has begun", async || bed.kept_run(&key).await).await;
             let (list, number) = match number {
                 0..3 => (&mut bed.fleet.gateways, number),
                 _ => (&mut bed.fleet.workers, number - 3),
@@ -75,6 +85,11 @@ async fn a_cluster_is_upgraded_and_downgraded_member_by_member() {
             list[number].set_binary(binary);
             list[number].restart(&[]);
             list[number].wait_until_ready();
+            crossing.await.unwrap();
+            let crossed = bed.ended_run(&key).await;
+            assert_eq!(crossed.state, "completed", "{key}");
+            let files = bed.files(&container_id(&crossed.result)).await;
+            files_of_crossed.insert(files);
             let command = ["echo line >> log.txt; wc -l < log.txt"];
             let ran = bed.script(&url, container.as_deref(), &command).await;
             lines += 1;
@@ -82,4 +97,6 @@ async fn a_cluster_is_upgraded_and_downgraded_member_by_member() {
             container = Some(ran.container);
         }
     }
+    // Whoever ran their commands, they have the same lines.
+    assert_eq!(files_of_crossed.len(), 1, "{files_of_crossed:?}");
 }

@@ -250,8 +250,14 @@ fn beat(boot: &str, running: usize, draining: bool) -> WorkerBeat {
 }
 
 /// Where the gateway waits for what the worker says of itself, which it asks because of this beat.
-async fn question_because_of(worker: &mut FakeWorker, because: &WorkerBeat) -> String {
+/// Ahead of it the worker announces itself, as one that is silent is not asked.
+async fn question_because_of(
+    worker: &mut FakeWorker,
+    own: &WorkerBeat,
+    because: &WorkerBeat,
+) -> String {
     loop {
+        worker.announce(own).await;
         worker.announce(because).await;
         let pause = tokio::time::sleep(Duration::from_millis(50));
         tokio::select! {
@@ -277,19 +283,21 @@ async fn a_worker_cannot_announce_the_end_of_another() {
             .any(|worker| worker.boot == boot && worker.running == running && !worker.is_draining)
     };
     // Somebody says that it was started again and stops. The worker itself is asked.
-    let reply = question_because_of(&mut worker, &beat("forged", 0, true)).await;
+    let (idle, busy) = (beat("1", 0, false), beat("1", 3, false));
+    let forged = beat("forged", 0, true);
+    let reply = question_because_of(&mut worker, &idle, &forged).await;
     assert!(is("1", 0));
-    let own = WorkerReply::Described(Box::new(beat("1", 3, false)));
+    let own = WorkerReply::Described(Box::new(busy.clone()));
     worker.reply(&reply, &own).await;
     until("the worker was believed", || is("1", 3)).await;
     // What another worker answers in its own name does not count.
-    let reply = question_because_of(&mut worker, &beat("forged", 0, true)).await;
+    let reply = question_because_of(&mut worker, &busy, &forged).await;
     let mut other = beat("2", 0, false);
     other.id = "w2".into();
     let other = WorkerReply::Described(Box::new(other));
     worker.reply(&reply, &other).await;
     // It was really started again.
-    let reply = question_because_of(&mut worker, &beat("2", 1, false)).await;
+    let reply = question_because_of(&mut worker, &busy, &beat("2", 1, false)).await;
     assert!(is("1", 3));
     assert_eq!(gateway.workers().len(), 1);
     let again = WorkerReply::Described(Box::new(beat("2", 2, false)));

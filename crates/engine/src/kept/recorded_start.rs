@@ -78,3 +78,71 @@ pub(super) fn calls_step(steps: &[JournalStep]) -> Result<Option<i64>, StoreErro
         _ => Ok(None),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What was fixed before the first turn, with no more than every version has.
+    const START: &str = r#"{"container": "container_1", "upstream_container": null, "pins": [],
+        "native_skills": []}"#;
+
+    fn step(kind: StepKind, body: &str) -> JournalStep {
+        JournalStep {
+            seq: 0,
+            epoch: 1,
+            kind,
+            call: None,
+            body: body.to_owned(),
+            created_at: Timestamp::now(),
+        }
+    }
+
+    #[test]
+    fn the_start_of_a_run_is_found_in_the_forms_of_all_versions() {
+        let first_turn = format!("{{\"start\": {START}, \"of a later version\": 1}}");
+        for first in [
+            step(StepKind::Start, START),
+            step(StepKind::Turn, &first_turn),
+        ] {
+            let found = find_start(std::slice::from_ref(&first)).unwrap();
+            let record = found.unwrap().record;
+            assert_eq!(
+                record.container.as_deref(),
+                Some("container_1"),
+                "{first:?}"
+            );
+            assert!(record.setup.is_none());
+            assert_eq!(record.elapsed_ms, 0);
+        }
+        assert!(find_start(&[]).unwrap().is_none());
+        // Without it the run cannot be continued.
+        for body in ["{}", "[]", ""] {
+            assert!(find_start(&[step(StepKind::Turn, body)]).is_err(), "{body}");
+        }
+    }
+
+    #[test]
+    fn the_last_container_is_found_in_the_forms_of_all_versions() {
+        let results = step(StepKind::ToolResult, r#"{"container": "c_2", "calls": []}"#);
+        let opened = step(StepKind::Start, r#"{"container": "c_3"}"#);
+        let turn = step(StepKind::Turn, "{}");
+        let mut steps = vec![step(StepKind::Start, START), turn.clone()];
+        for (next, expected) in [
+            (None, "container_1"),
+            (Some(results), "c_2"),
+            (Some(opened), "c_3"),
+        ] {
+            steps.extend(next);
+            steps.push(turn.clone());
+            let (container, setup) = last_container(&steps).unwrap().unwrap();
+            assert_eq!(container.as_deref(), Some(expected));
+            assert!(setup.is_none());
+            assert_eq!(calls_step(&steps).unwrap(), None);
+        }
+        // A call had begun to replace its container.
+        let replaced = r#"{"container": "c_4", "calls_step": 7}"#;
+        steps.push(step(StepKind::Start, replaced));
+        assert_eq!(calls_step(&steps).unwrap(), Some(7));
+    }
+}

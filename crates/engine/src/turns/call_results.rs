@@ -4,8 +4,9 @@
 use std::time::Duration;
 
 use futures_util::future::{OptionFuture, try_join};
+use prowess_sandbox::Error as SandboxError;
 use prowess_store::StagedFile;
-use prowess_toolbox::{CallPurpose, ContainerAnnouncer, ToolOutcome, Toolbox};
+use prowess_toolbox::{CallPurpose, ContainerAnnouncer, MissingWorker, ToolOutcome, Toolbox};
 use prowess_wire::neutral::Block;
 
 use crate::error::RunError;
@@ -81,8 +82,9 @@ impl RunLoop {
         let mut staged = self.kept.is_some().then(Vec::new);
         self.collect_outputs(&mut done, staged.as_mut()).await;
         let Some(kept) = &mut self.kept else {
+            let missing = missing_worker(&done);
             self.write_results(done).await;
-            return Ok(());
+            return missing.map_or(Ok(()), |error| Err(error.into()));
         };
         kept.add_not_repeated(&mut done);
         kept.hold_results();
@@ -270,6 +272,18 @@ impl RunLoop {
 fn keeps_commands(toolbox: &Toolbox) -> bool {
     let workspace = toolbox.workspace();
     workspace.is_some_and(|place| place.sandbox().keeps_commands())
+}
+
+/// The error of a run whose client waits, and for whose command no worker had room in time. The
+/// client tries again later, as with every server that is overloaded; a model could only give up.
+fn missing_worker(done: &[FinishedCall]) -> Option<RunError> {
+    let failed = done.iter().filter(|done| done.outcome.is_error);
+    let mut observed = failed.filter_map(|done| done.observed.as_ref());
+    let missing = observed.find_map(|call| call.missing_worker.clone())?;
+    let MissingWorker { why, retry_after } = missing;
+    Some(RunError::Toolbox(
+        SandboxError::NoWorker { why, retry_after }.into(),
+    ))
 }
 
 /// The part of a call's time that it spent in the sandbox.

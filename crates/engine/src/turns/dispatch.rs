@@ -103,7 +103,8 @@ pub(crate) async fn call_all(
             collected: CollectedOutputs::default(),
             observed: Some(ObservedCall {
                 started_at,
-                commands,
+                commands: commands.runs,
+                missing_worker: commands.missing_worker,
             }),
         }
     });

@@ -24,13 +24,14 @@ pub(super) fn requested(run: &PreparedRun) -> RunStep {
     }
 }
 
-pub(super) fn turn_ended(number: u32, response: &Response) -> RunStep {
+pub(super) fn turn_ended(number: u32, response: &Response, cost_nanos: u64) -> RunStep {
     let reason = response.stop_reason.as_ref();
     RunStep::TurnEnded {
         number,
         stop_reason: reason.map(|reason| reason.as_str().to_owned()),
         input_tokens: response.usage.total_input(),
         output_tokens: response.usage.output_tokens,
+        cost_nanos,
         output: joined_text(&response.content),
         ended_at: SystemTime::now(),
     }

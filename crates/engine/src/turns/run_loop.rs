@@ -248,10 +248,12 @@ impl RunLoop {
         let tools = &self.run.tools;
         let output = stream_turn(output, call_ids, tools, &tracker, &mut self.writer).await;
         let mut output = output.map_err(|error| RunError::ResponseInterrupted(Box::new(error)))?;
-        self.note_step(turn_ended(started.number, &output.response))
+        let price = started.price.as_ref();
+        let cost = price.map_or(0, |price| price.cost_nanos(&output.response.usage));
+        // Before it is stored: from then on who reads usage rows finds the turn there.
+        self.note_step(turn_ended(started.number, &output.response, cost))
             .await;
         let (run, response) = (&self.run, &output.response);
-        let price = started.price.as_ref();
         let costs = &mut self.log.costs;
         costs.add_turn(run, &response.content, &response.usage, price);
         if let Some(kept) = &mut self.kept {
@@ -260,7 +262,6 @@ impl RunLoop {
             Box::pin(stored).await?;
         }
         let usage = &output.response.usage;
-        let cost = price.map_or(0, |price| price.cost_nanos(usage));
         self.budget.add_turn(usage);
         if started.called_at.is_some() {
             self.budget.add_cost(cost);

@@ -188,3 +188,60 @@ fn pending_migrations(current: i64) -> Result<impl Iterator<Item = (i64, &'stati
         .zip(&MIGRATIONS)
         .filter(move |(version, _)| *version > current))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Later migrations meet servers of the release before, which go on with the new schema.
+    const FIRST_RELEASED: usize = 20;
+    /// Later migrations that may remove what no server of the release before uses any more.
+    const CONTRACTING: [usize; 0] = [];
+
+    /// What a server that does not know of it cannot go on with.
+    fn contracts(sql: &str) -> bool {
+        let lines = sql.lines().map(str::trim_start);
+        let lines: Vec<&str> = lines.filter(|line| !line.starts_with("--")).collect();
+        let text = lines.join(" ").to_uppercase();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ").split(';').any(|statement| {
+            let has = |words: &str| statement.contains(words);
+            let is_required = has("ADD COLUMN") && has("NOT NULL") && !has("DEFAULT");
+            let is_another = has("ALTER COLUMN") && has(" TYPE ");
+            let removes = ["DROP TABLE", "DROP COLUMN", "RENAME", "SET NOT NULL"];
+            is_required || is_another || removes.into_iter().any(has)
+        })
+    }
+
+    #[test]
+    fn migrations_expand_the_schema_a_release_before_others_contract_it() {
+        for (number, migration) in (1..).zip(&MIGRATIONS) {
+            if number > FIRST_RELEASED && !CONTRACTING.contains(&number) {
+                assert!(!contracts(migration.sqlite), "{number} for SQLite");
+                #[cfg(feature = "postgres")]
+                assert!(!contracts(migration.postgres), "{number} for PostgreSQL");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_server_of_the_release_before_cannot_go_on_with_is_recognised() {
+        for sql in [
+            "DROP TABLE a;",
+            "ALTER TABLE a\n    DROP COLUMN b;",
+            "alter table a rename column b to c;",
+            "ALTER TABLE a ADD COLUMN b BIGINT NOT NULL;",
+            "ALTER TABLE a ALTER COLUMN b TYPE BIGINT;",
+            "CREATE TABLE a (b BIGINT);\nALTER TABLE c ALTER COLUMN d SET NOT NULL;",
+        ] {
+            assert!(contracts(sql), "{sql}");
+        }
+        for sql in [
+            "-- Not to RENAME anything.\nCREATE TABLE a (b BIGINT NOT NULL);",
+            "ALTER TABLE a ADD COLUMN b BIGINT NOT NULL DEFAULT 0;\nDROP INDEX c;",
+            "ALTER TABLE a ADD COLUMN b TEXT;",
+        ] {
+            assert!(!contracts(sql), "{sql}");
+        }
+    }
+}

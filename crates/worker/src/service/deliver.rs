@@ -18,8 +18,10 @@ use tokio::time::{Instant, MissedTickBehavior};
 /// Contents of one result that are uploaded at once.
 const MAX_CONCURRENT: usize = 4;
 
-/// Attempts to upload a content, and the pause before the second; it doubles from then on.
-const MAX_ATTEMPTS: u32 = 4;
+/// Attempts to upload a content, and the pause before the second; it doubles from then on. Together
+/// they take as long as an object storage may need to start again: the command would have to be run
+/// again elsewhere, with no better prospect.
+const MAX_ATTEMPTS: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 impl WorkerState {

@@ -14,8 +14,9 @@ use std::time::Duration;
 /// Contents of one command that are fetched at once.
 const MAX_CONCURRENT: usize = 8;
 
-/// Attempts to fetch a content, and the pause before the second; it doubles from then on.
-const MAX_ATTEMPTS: u32 = 4;
+/// Attempts to fetch a content, and the pause before the second; it doubles from then on. Together
+/// they take as long as an object storage may need to start again.
+const MAX_ATTEMPTS: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 impl WorkerState {

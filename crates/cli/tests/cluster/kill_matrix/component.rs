@@ -11,15 +11,17 @@ pub(super) enum Component {
     Worker,
     Messages,
     Blobs,
+    Balancer,
     Database,
     Gateway,
 }
 
 impl Component {
-    pub(super) const ALL: [Component; 5] = [
+    pub(super) const ALL: [Component; 6] = [
         Component::Worker,
         Component::Messages,
         Component::Blobs,
+        Component::Balancer,
         Component::Database,
         Component::Gateway,
     ];
@@ -29,7 +31,9 @@ impl Component {
     pub(super) fn lease(self) -> &'static str {
         match self {
             Component::Database | Component::Gateway => "4000",
-            Component::Worker | Component::Messages | Component::Blobs => "60000",
+            Component::Worker | Component::Messages | Component::Blobs | Component::Balancer => {
+                "60000"
+            }
         }
     }
 
@@ -37,7 +41,7 @@ impl Component {
     pub(super) fn repeated_turns(self) -> usize {
         match self {
             Component::Database | Component::Gateway => 1,
-            Component::Worker | Component::Messages | Component::Blobs => 0,
+            Component::Worker | Component::Messages | Component::Blobs | Component::Balancer => 0,
         }
     }
 
@@ -57,6 +61,7 @@ impl Component {
             }
             Component::Messages => bed.fleet.nats.restart(),
             Component::Blobs => bed.fleet.blobs.restart(),
+            Component::Balancer => bed.fleet.haproxy.restart(),
             Component::Database => {
                 bed.fleet.postgres.kill();
                 bed.fleet.postgres.recover();

@@ -17,6 +17,7 @@ mod row;
 use std::path::PathBuf;
 
 use prowess_testkit::fleet::FleetMember;
+use prowess_testkit::haproxy::Haproxy;
 
 use self::component::Component;
 use self::row::{Matrix, Row};
@@ -86,7 +87,9 @@ async fn a_run_ends_as_if_nothing_had_been_killed() {
             kill_in_webhooks(&mut matrix, &mut victims, component).await;
         }
     }
-    kill_workers(&mut matrix).await;
+    for component in [Component::Worker, Component::Messages, Component::Database] {
+        kill_at_workers(&mut matrix, component).await;
+    }
     kill_in_the_foreground(&mut matrix, &mut victims).await;
     matrix.check_webhooks().await;
 }
@@ -100,14 +103,28 @@ async fn kill_at(
 ) -> Vec<Row> {
     let victims = victims.get_mut(..points.len()).unwrap();
     let mut rows = Vec::new();
+    // Each before one gateway, so that it is known which one has the run.
+    let mut balancers = Vec::new();
     for (victim, point) in victims.iter_mut().zip(points) {
         Victim(victim).choose(point, matrix.next_number());
-        rows.push(matrix.begin(component, point, &victim.url()));
+        let url = match component {
+            Component::Balancer => {
+                let balancer = Haproxy::start(&[victim.port().unwrap()], "/readyz");
+                let url = balancer.url();
+                balancers.push(balancer);
+                url
+            }
+            _ => victim.url(),
+        };
+        rows.push(matrix.begin(component, point, &url));
     }
     for (victim, row) in victims.iter().zip(&rows) {
         wait_for(&row.case, async || victim.is_stopped().then_some(())).await;
     }
     component.kill(&mut matrix.bed, victims);
+    for balancer in &mut balancers {
+        balancer.restart();
+    }
     for victim in victims {
         victim.resume();
     }
@@ -157,18 +174,19 @@ fn all_gateways<'a>(
     matrix.bed.fleet.gateways.iter_mut().chain(victims)
 }
 
-/// Workers that are killed at each of their own places: their commands are run again elsewhere, or
-/// their results are known already.
-async fn kill_workers(matrix: &mut Matrix) {
-    restart_all(&mut matrix.bed.fleet.workers, Component::Worker.lease());
-    let url = matrix.bed.fleet.url();
+/// Workers stop at each of their own places. If they are killed there, their commands are run again
+/// elsewhere, or their results are known already. Otherwise they go on after something else was
+/// killed, and their commands may have gone elsewhere meanwhile.
+async fn kill_at_workers(matrix: &mut Matrix, component: Component) {
+    restart_all(&mut matrix.bed.fleet.workers, component.lease());
+    let url = matrix.bed.fleet.gateways[0].url();
     let mut rows = Vec::new();
-    for point in points::OF_WORKERS {
+    for point in points::of_workers(component, is_soak()) {
         let number = matrix.next_number();
         for worker in &mut matrix.bed.fleet.workers {
             Victim(worker).choose(point, number);
         }
-        rows.push(matrix.begin(Component::Worker, point, &url));
+        rows.push(matrix.begin(component, point, &url));
         let workers = &mut matrix.bed.fleet.workers;
         let stopped = wait_for(point, async || {
             workers.iter().position(FleetMember::is_stopped)
@@ -176,6 +194,13 @@ async fn kill_workers(matrix: &mut Matrix) {
         let stopped = stopped.await;
         for worker in &mut *workers {
             Victim(worker).choose_nothing();
+        }
+        if component != Component::Worker {
+            component.kill(&mut matrix.bed, &mut []);
+            for worker in &matrix.bed.fleet.workers {
+                worker.resume();
+            }
+            continue;
         }
         // Others may have stopped too.
         for worker in workers.iter().filter(|worker| worker.is_stopped()) {
@@ -185,7 +210,7 @@ async fn kill_workers(matrix: &mut Matrix) {
             .iter_mut()
             .filter(|worker| worker.status().is_some())
         {
-            Victim(worker).restart(Component::Worker.lease());
+            Victim(worker).restart(component.lease());
         }
         workers[stopped].wait_until_ready();
     }

@@ -50,12 +50,16 @@ const ONCE: &[&str] = &[
 pub(super) const OF_WEBHOOKS: &[&str] = &["webhook-taken", "webhook-sent"];
 
 /// Those of a worker, which runs the first command.
-pub(super) const OF_WORKERS: &[&str] = &[
+const OF_WORKERS: &[&str] = &[
     "worker-before-command",
     "worker-after-command",
     "worker-before-delivery",
     "worker-after-delivery",
 ];
+
+/// Those at which another component is killed while a worker stands still: its result is on its
+/// way, or its gateway already knows it.
+const OF_WORKERS_ONCE: &[&str] = &["worker-before-delivery", "worker-after-delivery"];
 
 /// Those of a command that belongs to no kept run, and whether its changes are there afterwards.
 pub(super) const OF_FOREGROUND: &[(&str, bool)] = &[
@@ -71,6 +75,15 @@ pub(super) fn of_gateways(component: Component, everything: bool) -> Vec<&'stati
         Component::Gateway | Component::Database => ALL.to_vec(),
         _ if everything => ALL.to_vec(),
         _ => ONCE.to_vec(),
+    }
+}
+
+/// The places of workers at which this component is killed: all, or those that differ.
+pub(super) fn of_workers(component: Component, everything: bool) -> &'static [&'static str] {
+    match component {
+        Component::Worker => OF_WORKERS,
+        _ if everything => OF_WORKERS,
+        _ => OF_WORKERS_ONCE,
     }
 }
 

@@ -1,8 +1,9 @@
 //! Several gateways of one cluster, with one store and one bus: limits that hold over all of
-//! them, kept runs that move, listeners and cancellations anywhere.
+//! them, kept runs that move, listeners and cancellations anywhere; and runs without a worker.
 
 mod draining;
 mod limits;
+mod no_worker;
 mod wakes;
 
 use std::sync::mpsc;

@@ -19,6 +19,8 @@ mod lifecycle;
 mod litellm;
 #[path = "../../../../cluster/tests/one_worker/mod.rs"]
 mod one_worker;
+
+mod no_worker;
 mod place;
 #[path = "../rivals.rs"]
 mod rivals;
