@@ -141,6 +141,7 @@ mod tests {
             CUT_SHORT,
             LIMIT_REACHED,
             TIME_OVER,
+            INTERRUPTED,
             RESULT_LOST,
             FILE_CREATED,
             FILE_REPLACED,

@@ -40,7 +40,7 @@ pub struct ServerSettings {
     pub request_bytes: usize,
     /// Upstream silence before a translated stream sends a keep-alive ping.
     pub ping_interval: Option<Duration>,
-    /// How long responses of `/v1/responses` are stored.
+    /// How long stored responses, conversations and chat completions are kept.
     pub response_retention: Duration,
     /// Whether `/v1/models` also lists the providers' own models.
     pub upstream_models: bool,

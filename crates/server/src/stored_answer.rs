@@ -18,14 +18,14 @@ const COPIES: usize = 2;
 pub(crate) struct StoredAnswer {
     reservation: OwnedBodyReservation,
     /// Until the answer was made.
-    _permit: TransferPermit,
+    permit: Option<TransferPermit>,
 }
 
 impl StoredAnswer {
     /// Waits for the tenant's turn to read.
     pub(crate) async fn begin(app: &App, tenant: &TenantId) -> Result<StoredAnswer, HttpError> {
         Ok(StoredAnswer {
-            _permit: app.transfers().acquire_stored_read(tenant).await?,
+            permit: Some(app.transfers().acquire_stored_read(tenant).await?),
             reservation: app.body_budget().reserve_owned(tenant),
         })
     }
@@ -37,6 +37,12 @@ impl StoredAnswer {
     ) -> Result<(), HttpError> {
         let bytes = stored_bytes(texts, COPIES)?;
         self.reservation.grow(bytes).await
+    }
+
+    /// Lets others read before the answer is made, which waits for something else. What was counted
+    /// stays so.
+    pub(crate) fn give_permit_back(&mut self) {
+        drop(self.permit.take());
     }
 
     /// The answer, whose bytes count until the client has read them.

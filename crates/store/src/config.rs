@@ -40,6 +40,9 @@ pub struct StoreConfig {
     pub reserve_bytes: u64,
     /// How long entries of the audit log are stored; for ever without it.
     pub audit_retention: Option<Duration>,
+    /// Changes per hour that the keys of a tenant may make, of those that the audit log keeps and
+    /// that count ([`AuditAction::is_counted`](crate::AuditAction::is_counted)).
+    pub changes_per_hour: u32,
     /// Accept an empty database as a new store although content of an earlier one exists.
     pub accept_empty: bool,
 }
@@ -58,6 +61,8 @@ impl StoreConfig {
             limits: StorageLimits::default(),
             reserve_bytes: 0,
             audit_retention: None,
+            // More than a tenant may have skills.
+            changes_per_hour: 20_000,
             accept_empty: false,
         }
     }

@@ -3,6 +3,8 @@
 //! The server chooses status and wording per dialect; it needs only the variant and
 //! [`Error::code`].
 
+use std::time::Duration;
+
 /// A kind of resource, as named in messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResourceKind {
@@ -265,6 +267,8 @@ pub enum Error {
     TooManyChanges {
         /// The limit.
         limit: u32,
+        /// When they may make others.
+        wait: Duration,
     },
     /// The tenant has as many kept runs that have not ended as it may.
     #[error("this tenant has {limit} runs that have not ended")]

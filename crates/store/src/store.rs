@@ -99,7 +99,7 @@ impl Store {
                 conversation_growth: TenantGrowth::default(),
                 chat_growth: TenantGrowth::default(),
                 turn_growth: TenantGrowth::default(),
-                change_budget: ChangeBudget::default(),
+                change_budget: ChangeBudget::new(config.changes_per_hour),
                 audit_retention: config.audit_retention,
                 cache_drops: CacheDrops::default(),
             });

@@ -22,6 +22,26 @@ use crate::request_log;
 #[derive(Clone, Copy)]
 pub(crate) struct ChangedElsewhere;
 
+/// Marks a request for a change of which its tenant may make only so many: the extractor of the
+/// principal refuses it once the tenant has made them.
+#[derive(Clone, Copy)]
+pub(crate) struct LimitedChange;
+
+/// Marks a response to a request that found nothing to change, such as to cancel what has ended. It
+/// leaves no entry: otherwise a client that repeats it would fill the log.
+#[derive(Clone, Copy)]
+pub(crate) struct ChangedNothing;
+
+impl ChangedNothing {
+    /// Marks a response if nothing was changed.
+    pub(crate) fn mark_if(is_unchanged: bool, mut response: Response) -> Response {
+        if is_unchanged {
+            response.extensions_mut().insert(ChangedNothing);
+        }
+        response
+    }
+}
+
 /// A handler whose attempts are in the audit log, if its route has an action.
 pub(crate) fn audit_attempts(
     handler: MethodRouter<App>,
@@ -52,16 +72,21 @@ struct Audited {
 async fn record(
     State(audited): State<Audited>,
     params: Result<RawPathParams, RawPathParamsRejection>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
+    if audited.action.is_counted() {
+        request.extensions_mut().insert(LimitedChange);
+    }
     let id = request.extensions().get::<RequestId>().copied();
     let headers = request.headers().clone();
     let response = next.run(request).await;
+    let is_success = response.status().is_success();
     let is_written = audited.in_transaction
-        && response.status().is_success()
+        && is_success
         && response.extensions().get::<ChangedElsewhere>().is_none();
-    if !is_written {
+    let is_unchanged = is_success && response.extensions().get::<ChangedNothing>().is_some();
+    if !is_written && !is_unchanged {
         let object = object(params.ok().as_ref());
         let id = id.unwrap_or_default();
         let outcome = outcome(&response);

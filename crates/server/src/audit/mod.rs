@@ -16,5 +16,5 @@ pub(crate) mod origin;
 pub(crate) mod refusal_budget;
 pub(crate) mod rules;
 
-pub(crate) use middleware::ChangedElsewhere;
+pub(crate) use middleware::{ChangedElsewhere, ChangedNothing, LimitedChange};
 pub(crate) use origin::AuditedStore;

@@ -26,6 +26,7 @@ pub(crate) use lost_access::{LostAccess, while_accessible};
 use in_process::InProcessCaller;
 
 use crate::app::App;
+use crate::audit::LimitedChange;
 use crate::connections::current;
 use crate::error::HttpError;
 use crate::extract::Query;
@@ -181,6 +182,15 @@ impl Principal {
         }
     }
 
+    /// Fails once the keys of the tenant have made as many changes as the audit log takes of them.
+    /// The operator has no limit.
+    fn check_changes(&self, app: &App) -> Result<(), HttpError> {
+        match self.key {
+            Some(_) => Ok(app.store().check_changes(&self.tenant)?),
+            None => Ok(()),
+        }
+    }
+
     async fn look_up(parts: &Parts, app: &App) -> Result<Principal, HttpError> {
         // No request from the network has extensions of ours.
         if let Some(caller) = parts.extensions.get::<InProcessCaller>() {
@@ -230,6 +240,9 @@ impl FromRequestParts<App> for Principal {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, HttpError> {
         let principal = Principal::authenticate(parts, app).await?;
         principal.count_request(app)?;
+        if parts.extensions.get::<LimitedChange>().is_some() {
+            principal.check_changes(app)?;
+        }
         // The body reader counts bytes for this tenant.
         parts.extensions.insert(principal.tenant.clone());
         // For the audit log.

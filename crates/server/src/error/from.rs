@@ -37,8 +37,13 @@ impl From<StoreError> for HttpError {
             | StoreError::BatchInProgress { .. }
             | StoreError::Invalid { .. }
             | StoreError::Interrupted(_) => StatusCode::BAD_REQUEST,
-            StoreError::TooManyBatches { .. } | StoreError::TooManyChanges { .. } => {
-                StatusCode::TOO_MANY_REQUESTS
+            StoreError::TooManyBatches { .. } => StatusCode::TOO_MANY_REQUESTS,
+            StoreError::TooManyChanges { wait, .. } => {
+                let status = StatusCode::TOO_MANY_REQUESTS;
+                let refused = HttpError::new(status, error.code(), error.to_string());
+                // The rest of a second counts too. Clients do not wait for so long by themselves.
+                let seconds = wait.as_secs().saturating_add(1);
+                return refused.retry_after(seconds).without_retry();
             }
             StoreError::TooManyRuns { .. } => {
                 let status = StatusCode::TOO_MANY_REQUESTS;

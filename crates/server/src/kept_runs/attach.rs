@@ -28,6 +28,7 @@ use crate::auth::LostAccess;
 use crate::error::{HttpError, to_neutral};
 use crate::render;
 use crate::route::gateway::UnsupportedFields;
+use crate::stored_answer::StoredAnswer;
 
 /// Header with the id of the run.
 pub(crate) const RUN_HEADER: HeaderName = HeaderName::from_static("prowess-run");
@@ -77,19 +78,21 @@ impl Attachment {
         Attachment::from_stored(app, tenant, run, &stored)
     }
 
-    /// The run of a tenant, if there is one.
+    /// The run of a tenant, if there is one. Its request counts for the answer that is made of it.
     ///
     /// # Errors
-    /// When the store fails.
+    /// When the store fails, or there is no memory for the request.
     pub(crate) async fn find(
         app: &App,
         tenant: &TenantId,
         run: &str,
+        answer: &mut StoredAnswer,
     ) -> Result<Option<Self>, HttpError> {
         let stored = match app.store().journal_request(tenant, run).await {
             Err(StoreError::NotFound { .. } | StoreError::NulInText) => return Ok(None),
             stored => stored?,
         };
+        answer.count(std::str::from_utf8(&stored).ok()).await?;
         Attachment::from_stored(app, tenant, run, &stored).map(Some)
     }
 

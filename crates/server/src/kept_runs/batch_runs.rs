@@ -64,7 +64,7 @@ impl BatchRuns for KeptBatchRuns {
         let submitted = submit(&app, submission, false).await;
         match submitted.map_err(|error| http_error(&error))? {
             Submitted::Existing { run } => Ok(run),
-            Submitted::Started(_) | Submitted::Queued => Ok(run),
+            Submitted::Started(_) | Submitted::Queued(_) => Ok(run),
         }
     }
 

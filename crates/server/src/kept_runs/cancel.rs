@@ -17,7 +17,16 @@ const MAX_WAIT: Duration = Duration::from_secs(8);
 /// How often to look.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Cancels a run, and returns it as it is then. One that has ended stays as it is.
+/// A run that a client has cancelled.
+pub(crate) struct CancelledRun {
+    /// As it is then.
+    pub(crate) run: JournalRun,
+    /// Whether it had ended before, and so stays as it was.
+    pub(crate) had_ended: bool,
+}
+
+/// Cancels a run. One that has ended stays as it is. Waits for the tenant's turn to read stored
+/// texts: whoever has a permit for that gives it back before.
 ///
 /// # Errors
 /// When the tenant has no such run, or the store fails.
@@ -25,11 +34,22 @@ pub(crate) async fn cancel(
     app: &App,
     tenant: &TenantId,
     run: &str,
-) -> Result<JournalRun, HttpError> {
-    match request(app, tenant, run).await? {
-        CancelOutcome::Requested => wait(app, tenant, run).await,
-        _ => Ok(app.store().journal_run(tenant, run).await?),
-    }
+) -> Result<CancelledRun, HttpError> {
+    let outcome = {
+        // The request of the run may be large.
+        let _permit = app.transfers().acquire_stored_read(tenant).await?;
+        request(app, tenant, run).await?
+    };
+    let current = match outcome {
+        CancelOutcome::Requested => wait(app, tenant, run).await?,
+        CancelOutcome::Cancelled | CancelOutcome::AlreadyEnded(_) => {
+            app.store().journal_run(tenant, run).await?
+        }
+    };
+    Ok(CancelledRun {
+        run: current,
+        had_ended: matches!(outcome, CancelOutcome::AlreadyEnded(_)),
+    })
 }
 
 /// Requests that a run be cancelled, and does not wait until it is.

@@ -64,6 +64,9 @@ impl RunMeter {
                     meter.set_provider_kind(target.kind());
                 }
             }
+            RunEvent::Step(RunStep::TurnEnded { cost_nanos, .. }) if !state.is_replayed => {
+                state.meter.expect_row(*cost_nanos);
+            }
             RunEvent::Usage(usage) => {
                 let MeterState {
                     meter,
@@ -95,5 +98,90 @@ impl RunMeter {
     pub(super) fn give_up(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.meter.give_up();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::SystemTime;
+
+    use prowess_engine::RunTotals;
+    use prowess_provider::Providers;
+    use prowess_provider::config::{
+        ProviderConfig, ProviderKind, ProvidersConfig, ScriptedOptions,
+    };
+    use prowess_store::{
+        BudgetPeriod, KeyBudget, KeyScope, NewKey, Store, StoreConfig, TenantId, UsageRow,
+    };
+    use prowess_wire::ClientDialect;
+    use prowess_wire::raw::RawObject;
+
+    use super::*;
+    use crate::app::App;
+    use crate::limits::Estimate;
+    use crate::settings::ServerSettings;
+
+    #[tokio::test]
+    async fn a_turn_costs_its_key_once_although_its_row_is_read_before_the_turn_is_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::local(folder.path())).await;
+        let app = App::new(store.unwrap(), ServerSettings::default());
+        let (store, limits, tenant) = (app.store(), app.limits(), TenantId::default_tenant());
+        let new = NewKey {
+            name: "a key",
+            scopes: &[KeyScope::Use],
+            expires_in: None,
+            auto: None,
+        };
+        let (mut key, _) = store.create_key(&tenant, &new).await.unwrap();
+        key.limits.tokens_per_minute = Some(1_000_000);
+        key.limits.budget = Some(KeyBudget {
+            nanos: 1_000,
+            period: BudgetPeriod::Ever,
+        });
+        let key = Arc::new(key);
+        let script = ScriptedOptions::Text("[[step]]\ntext = \"Hi\"\n".to_owned());
+        let providers = Providers::new(ProvidersConfig {
+            providers: vec![ProviderConfig::new("stage", ProviderKind::new(script))],
+            ..ProvidersConfig::default()
+        });
+        let route = providers.unwrap().route("stage/any").unwrap();
+        let body = br#"{"max_tokens": 10}"#;
+        let raw = RawObject::parse(body).unwrap();
+        let client = ClientDialect::Messages;
+        let estimate = Some(Estimate::for_client(client, body, &raw));
+
+        let reserved = limits.admit(store, &key, &route, estimate).await;
+        let mut meter = Meter::for_run(&app, &tenant, Some(&key), client, "any");
+        meter.set_reservation(reserved.ok().flatten());
+        let row = UsageRow {
+            cost_nanos: 600,
+            ..meter.interrupted_row()
+        };
+        let run = RunMeter::new(meter, "run_1", Vec::new());
+        run.observe(&RunEvent::Step(RunStep::TurnEnded {
+            number: 1,
+            stop_reason: None,
+            input_tokens: 1,
+            output_tokens: 1,
+            cost_nanos: 600,
+            output: String::new(),
+            ended_at: SystemTime::now(),
+        }));
+        store.record_usage(&[row]).await.unwrap();
+        // It reads the rows, as for a run that another server has begun.
+        let other = limits.reserve_always(store, &key, &route, None).await;
+        assert!(other.is_none());
+        run.observe(&RunEvent::Usage(RunTotals {
+            cost_nanos: 600,
+            ..RunTotals::default()
+        }));
+        run.end(200, None);
+        drop(run);
+
+        let next = limits.admit(store, &key, &route, estimate).await;
+        let next = next.ok().flatten().unwrap();
+        assert!(next.leaves_budget(399) && !next.leaves_budget(400));
     }
 }

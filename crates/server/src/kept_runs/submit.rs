@@ -29,8 +29,9 @@ pub(crate) struct Submission<'a> {
 pub(crate) enum Submitted {
     /// This server runs it, once the caller starts its task.
     Started(Box<PendingRun>),
-    /// It waits until a server has a place for it.
-    Queued,
+    /// It waits until a server has a place for it. The caller has its request: to read it again
+    /// could be refused, and who sends it again would have another run.
+    Queued(Box<StoredRequest>),
     /// The request was sent before, and this is its run.
     Existing { run: String },
 }
@@ -89,7 +90,7 @@ pub(crate) async fn submit(
             if let Some(link) = app.cluster() {
                 link.announce_runs();
             }
-            Ok(Submitted::Queued)
+            Ok(Submitted::Queued(Box::new(submission.request)))
         }
         (
             BeginOutcome::Existing {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::bucket::Bucket;
 use super::period;
 use super::refusal::RequestRefusal;
-use super::reservation::Amount;
+use super::reservation::{Amount, SpentSoFar};
 use super::shared::{OtherUsage, OwnUsage};
 
 /// Usage of one key.
@@ -23,7 +23,8 @@ pub(super) struct KeyUsage {
     pub(super) reserved: u64,
     /// The part of it that they have used so far, as they report it after each turn.
     pub(super) in_progress: u64,
-    /// The part of that which is in usage rows, as kept runs store each turn.
+    /// The part of that which is in usage rows, as kept runs store each turn; a turn counts here
+    /// from shortly before.
     pub(super) in_rows: u64,
     /// Requests with a reservation.
     pub(super) holders: u64,
@@ -95,6 +96,15 @@ impl KeyUsage {
         self.take_tokens(-(amount.tokens as f64));
         self.reserved = self.reserved.saturating_sub(amount.nanos);
         self.holders = self.holders.saturating_sub(1);
+    }
+
+    /// Replaces what an active request had used by what it has used now.
+    pub(super) fn replace_progress(&mut self, before: SpentSoFar, after: SpentSoFar) {
+        let replace = |sum: &mut u64, before: u64, after: u64| {
+            *sum = sum.saturating_sub(before).saturating_add(after);
+        };
+        replace(&mut self.in_progress, before.nanos, after.nanos);
+        replace(&mut self.in_rows, before.in_rows, after.in_rows);
     }
 
     pub(super) fn spend(&mut self, nanos: u64) {

@@ -44,7 +44,7 @@ pub(crate) use refusal::RequestRefusal;
 pub(crate) use reservation::SpendReservation;
 
 use key_usage::KeyUsage;
-use reservation::Amount;
+use reservation::{Amount, SpentSoFar};
 
 /// Keys tracked; when exceeded, idle ones are dropped.
 const MAX_TRACKED_KEYS: usize = 10_000;
@@ -187,9 +187,11 @@ impl KeyRateLimits {
         })
     }
 
-    /// Releases a reservation and records the usage.
-    fn settle(&self, key: &KeyRecord, reserved: Amount, used_up: Amount) {
+    /// Releases a reservation and records the usage, in place of its progress: in between, nobody
+    /// reads rows that have it.
+    fn settle(&self, key: &KeyRecord, reserved: Amount, progress: SpentSoFar, used_up: Amount) {
         self.with_usage(key, |used, _| {
+            used.replace_progress(progress, SpentSoFar::default());
             used.release(reserved);
             used.take_tokens(used_up.tokens as f64);
             used.spend(used_up.nanos);
@@ -206,15 +208,9 @@ impl KeyRateLimits {
     }
 
     /// Replaces what an active request had used by what it has used now.
-    fn note_progress(&self, key: &KeyRecord, before: u64, after: u64, is_stored: bool) {
-        let replace = |sum: &mut u64| *sum = sum.saturating_sub(before).saturating_add(after);
+    fn note_progress(&self, key: &KeyRecord, before: SpentSoFar, after: SpentSoFar) {
         if before != after {
-            self.with_usage(key, |used, _| {
-                replace(&mut used.in_progress);
-                if is_stored {
-                    replace(&mut used.in_rows);
-                }
-            });
+            self.with_usage(key, |used, _| used.replace_progress(before, after));
         }
     }
 

@@ -38,10 +38,18 @@ struct ReservationState {
 #[derive(Debug, Clone, Copy)]
 struct HeldAmount {
     reserved: Amount,
-    /// The money that its turns have used so far, which is less than is reserved.
-    used_nanos: u64,
+    progress: SpentSoFar,
     /// Whether its turns are in usage rows as soon as they have ended.
     is_stored: bool,
+}
+
+/// The money that the turns of a request have used so far, in billionths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct SpentSoFar {
+    /// As it has reported it, which is less than is reserved.
+    pub(super) nanos: u64,
+    /// The part that usage rows have, or may have in a moment.
+    pub(super) in_rows: u64,
 }
 
 impl SpendReservation {
@@ -58,7 +66,7 @@ impl SpendReservation {
             input,
             held: Mutex::new(Some(HeldAmount {
                 reserved,
-                used_nanos: 0,
+                progress: SpentSoFar::default(),
                 is_stored: false,
             })),
         }))
@@ -75,16 +83,33 @@ impl SpendReservation {
             let (limits, key) = (&self.0.limits, &self.0.key);
             limits.adjust_reservation(key, held.reserved, raised);
             held.reserved = raised;
-            let used_nanos = held.used_nanos.max(nanos);
-            limits.note_progress(key, held.used_nanos, used_nanos, held.is_stored);
-            held.used_nanos = used_nanos;
+            let nanos = held.progress.nanos.max(nanos);
+            let in_rows = match held.is_stored {
+                true => held.progress.in_rows.max(nanos),
+                false => held.progress.in_rows,
+            };
+            self.0.note_progress(held, SpentSoFar { nanos, in_rows });
+        }
+    }
+
+    /// A turn of this kept run has ended that cost so much, and its row is about to be written: who
+    /// reads the rows may find it there before the run reports it.
+    pub(crate) fn expect_row(&self, nanos: u64) {
+        if let Some(held) = self.0.lock().as_mut() {
+            let progress = SpentSoFar {
+                in_rows: held.progress.nanos.saturating_add(nanos),
+                ..held.progress
+            };
+            self.0.note_progress(held, progress);
         }
     }
 
     /// The request is a kept run: each of its turns is in a usage row once it has ended. Called
-    /// before it has used anything.
+    /// before it has reported that it used anything.
     pub(crate) fn set_stored(&self) {
-        if let Some(held) = self.0.lock().as_mut().filter(|held| held.used_nanos == 0) {
+        if let Some(held) = self.0.lock().as_mut()
+            && held.progress.nanos == 0
+        {
             held.is_stored = true;
         }
     }
@@ -92,7 +117,7 @@ impl SpendReservation {
     /// Whether the key has any budget left, if this request has used so much money so far and the
     /// others what they have reported.
     pub(crate) fn leaves_budget(&self, nanos: u64) -> bool {
-        let reported = self.0.lock().map_or(0, |held| held.used_nanos);
+        let reported = self.0.lock().map_or(0, |held| held.progress.nanos);
         let more = nanos.saturating_sub(reported);
         self.0.limits.has_budget_left(&self.0.key, more)
     }
@@ -104,9 +129,8 @@ impl SpendReservation {
 
     /// Ends the reservation without releasing its amount, which the caller does.
     pub(super) fn take(&self) -> Option<Amount> {
-        let held = self.0.lock().take()?;
-        let (limits, key) = (&self.0.limits, &self.0.key);
-        limits.note_progress(key, held.used_nanos, 0, held.is_stored);
+        let mut held = self.0.lock().take()?;
+        self.0.note_progress(&mut held, SpentSoFar::default());
         Some(held.reserved)
     }
 
@@ -123,11 +147,17 @@ impl ReservationState {
 
     fn settle(&self, used: Amount) {
         if let Some(held) = self.lock().take() {
-            let before = held.used_nanos;
-            self.limits
-                .note_progress(&self.key, before, 0, held.is_stored);
-            self.limits.settle(&self.key, held.reserved, used);
+            let HeldAmount {
+                reserved, progress, ..
+            } = held;
+            self.limits.settle(&self.key, reserved, progress, used);
         }
+    }
+
+    fn note_progress(&self, held: &mut HeldAmount, progress: SpentSoFar) {
+        self.limits
+            .note_progress(&self.key, held.progress, progress);
+        held.progress = progress;
     }
 }
 

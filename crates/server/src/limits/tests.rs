@@ -238,6 +238,31 @@ async fn the_turns_of_a_kept_run_count_once_although_their_rows_are_read_meanwhi
     assert_eq!(state(&limits, &key), (500, 0, 0));
 }
 
+#[tokio::test]
+async fn a_turn_counts_once_although_its_row_is_read_before_the_run_reports_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = StoreConfig::local(folder.path());
+    let store = Store::open(&config).await.unwrap();
+    let (limits, key) = (KeyRateLimits::default(), key());
+    let budget = key.limits.budget.unwrap();
+    let in_rows = || limits.with_usage(&key, |used, _| used.in_rows);
+    let run = reserve(&limits, &key, 100).unwrap();
+    run.expect_row(300);
+    store.record_usage(&[row(&key, 300)]).await.unwrap();
+    let seeded = limits.seed_spending(&store, &key, budget).await;
+    assert!(seeded.is_ok());
+    assert_eq!(state(&limits, &key).0, 0, "the run has it");
+    run.set_stored();
+    run.raise(1, 300);
+    assert_eq!(in_rows(), 300);
+    // The row of this one is never written.
+    run.expect_row(400);
+    assert_eq!(in_rows(), 700);
+    run.settle(1, 300);
+    assert_eq!(state(&limits, &key), (300, 0, 0));
+    assert_eq!(in_rows(), 0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_key_that_has_to_make_up_for_something_is_not_forgotten() {
     let limits = KeyRateLimits::default();

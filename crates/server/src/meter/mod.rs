@@ -153,6 +153,13 @@ impl Meter {
         }
     }
 
+    /// A turn of its kept run has ended that cost this, and its row is about to be written.
+    pub(crate) fn expect_row(&self, nanos: u64) {
+        if let Some(reservation) = &self.0.reservation {
+            reservation.expect_row(nanos);
+        }
+    }
+
     /// The usage row of the request, if this server dies before its end: who pays for it.
     pub(crate) fn interrupted_row(&self) -> UsageRow {
         let state = &*self.0;

@@ -269,7 +269,11 @@ pub(crate) const SKILL_OVERLAP: &[Parameter] = &[
 pub(crate) const SKILL_USAGE: &[Parameter] = &[
     LIMIT,
     PAGE,
-    ("days", ParameterKind::Days, "How many days, with today"),
+    (
+        "days",
+        ParameterKind::Days,
+        "How many days, including today",
+    ),
     (
         "filter",
         ParameterKind::SkillRuns,

@@ -158,6 +158,10 @@ async fn a_batch_of_a_file_is_created_listed_and_cancelled() {
     };
     assert_eq!(cancel().await, "cancelled");
     assert_eq!(cancel().await, "cancelled");
+    // The second time there was nothing to cancel.
+    let log = "/v1/admin/audit?action=batch.cancel";
+    let log = server.get(TestDialect::OpenAi, log).send().await.ok();
+    assert_eq!(log["data"].as_array().unwrap().len(), 1, "{log}");
     // A tenant has so many at once.
     create(json!({})).await.ok();
     create(json!({})).await.ok();

@@ -12,6 +12,7 @@
 mod admin;
 mod auth;
 mod batches;
+mod change_limit;
 mod client;
 mod cluster;
 mod cluster_containers;

@@ -123,6 +123,55 @@ async fn the_values_of_a_stored_conversation_count_when_it_is_continued() {
 }
 
 #[tokio::test]
+async fn the_values_of_a_kept_request_count_when_its_response_is_read() {
+    const RESPONSES: &str = "/v1/responses";
+    let writing = Gateway::start().await;
+    writing.upstream.respond(MockResponse::never());
+    let mut request = question(ClientDialect::Responses, "ant/m1", false);
+    request["input"][0]["x"] = vec![json!([0]); 5_000].into();
+    request["background"] = true.into();
+    let made = writing.post(RESPONSES, request.to_string()).await;
+    assert_eq!(made.status, 200, "{}", made.text());
+    let response = format!("{RESPONSES}/{}", made.json()["id"].as_str().unwrap());
+    writing.upstream.next_request().await;
+
+    let gateway = writing.beside(little_memory()).await;
+    let reads = [response.clone(), format!("{response}/input_items")];
+    {
+        gateway.upstream.respond(MockResponse::never());
+        let mut first = pin!(gateway.post(PATH, dense().to_string()));
+        tokio::select! {
+            answer = &mut first => panic!("{}", answer.text()),
+            _ = gateway.upstream.next_request() => {}
+        }
+        for path in &reads {
+            let refused = gateway.get(path, &[]).await;
+            assert_eq!(refused.status, 429, "{path}: {}", refused.text());
+            assert_eq!(refused.code(), "tenant-bodies-busy", "{path}");
+        }
+    }
+    for path in &reads {
+        let read = gateway.get(path, &[]).await;
+        assert_eq!(read.status, 200, "{path}: {}", read.text());
+    }
+}
+
+#[tokio::test]
+async fn a_body_for_a_path_of_a_provider_counts_until_it_is_answered() {
+    let gateway = Gateway::with(little_memory()).await;
+    gateway.upstream.respond(MockResponse::never());
+    let path = "/providers/oai/v1/x";
+    let mut first = pin!(gateway.post(path, dense().to_string()));
+    tokio::select! {
+        answer = &mut first => panic!("{}", answer.text()),
+        _ = gateway.upstream.next_request() => {}
+    }
+    let refused = gateway.post(path, dense().to_string()).await;
+    assert_eq!(refused.status, 429, "{}", refused.text());
+    assert_eq!(refused.code(), "tenant-bodies-busy");
+}
+
+#[tokio::test]
 async fn a_run_that_is_kept_has_few_values_also_in_the_conversation_that_it_continues() {
     let gateway = Gateway::start().await;
     // 400 kB whose values take some fifty megabytes.

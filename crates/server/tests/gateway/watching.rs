@@ -188,3 +188,28 @@ async fn a_client_that_waits_for_a_run_that_is_cancelled_does_not_begin_another(
     // Libraries of both vendors repeat requests with this status otherwise.
     assert_eq!(answer.header("x-should-retry"), Some("false"));
 }
+
+#[tokio::test]
+async fn a_run_is_cancelled_once_in_the_audit_log() {
+    let gateway = Gateway::start().await;
+    gateway.upstream.respond(MockResponse::never());
+    let mut request = question(ClientDialect::Responses, "ant/m1", false);
+    request["background"] = true.into();
+    let made = gateway.post("/v1/responses", request.to_string()).await;
+    let response = made.json()["id"].as_str().unwrap().to_owned();
+    gateway.upstream.next_request().await;
+    let run = response.replace("resp_", "run_");
+    for path in [
+        format!("/v1/responses/{response}/cancel"),
+        format!("/v1/runs/{run}/cancel"),
+        format!("/v1/responses/{response}/cancel"),
+    ] {
+        let cancelled = gateway.post(&path, "").await;
+        assert_eq!(cancelled.status, 200, "{path}: {}", cancelled.text());
+        assert_eq!(cancelled.json()["status"], "cancelled", "{path}");
+    }
+    let log = gateway.get("/v1/admin/audit?limit=100", &[]).await.json();
+    let entries = log["data"].as_array().unwrap().iter();
+    let actions: Vec<&Value> = entries.map(|entry| &entry["action"]).collect();
+    assert_eq!(actions, ["response.cancel"]);
+}

@@ -88,10 +88,27 @@ impl AuditAction {
         AuditAction::ConfigurationReload,
     ];
 
-    /// Whether it is refused while less than the reserve is free, and when its tenant has made too
-    /// many changes. Otherwise moving a label back and forth would fill the disk. What deletes or
-    /// revokes something is never refused, and cannot go on for ever without the others.
-    pub(super) fn is_bounded(self) -> bool {
+    /// Whether it counts as a change of its tenant, and is refused when that has made too many.
+    /// Otherwise moving a label back and forth would fill the disk, and so would deleting what is
+    /// created without an entry, such as files. What deletes or revokes a key, skill, version or
+    /// label is never refused: it cannot go on for ever without creating them, which counts.
+    pub fn is_counted(self) -> bool {
+        self.needs_space()
+            || matches!(
+                self,
+                AuditAction::FileDelete
+                    | AuditAction::ContainerDelete
+                    | AuditAction::ContainerFileDelete
+                    | AuditAction::BatchDelete
+                    | AuditAction::ResponseDelete
+                    | AuditAction::ConversationDelete
+                    | AuditAction::ConversationItemDelete
+                    | AuditAction::ChatCompletionDelete
+            )
+    }
+
+    /// Whether it is refused while less than the reserve is free. Deleting frees space.
+    pub(super) fn needs_space(self) -> bool {
         matches!(
             self,
             AuditAction::KeyCreate

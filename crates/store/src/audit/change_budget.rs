@@ -1,43 +1,106 @@
 //! How many changes the keys of a tenant make. The log only grows: otherwise a key that moves a label
-//! back and forth would fill it, and nobody could upload anything any more.
+//! back and forth, or creates and deletes files, would fill it, and nobody could upload anything any
+//! more.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::Store;
 use crate::error::{Error, Result};
 use crate::tenant::TenantId;
 
-/// Changes of a tenant per window: more than it may have skills.
-const MAX_CHANGES: u32 = 20_000;
 const WINDOW: Duration = Duration::from_secs(60 * 60);
 /// Tenants that are tracked; when exceeded, all windows begin again.
 const MAX_TRACKED_TENANTS: usize = 10_000;
 
 /// The changes of each tenant in its current window.
-#[derive(Debug, Default)]
-pub(crate) struct ChangeBudget(Mutex<HashMap<TenantId, (Instant, u32)>>);
+#[derive(Debug)]
+pub(crate) struct ChangeBudget {
+    limit: u32,
+    windows: Mutex<HashMap<TenantId, ChangeWindow>>,
+}
+
+/// The changes of one tenant.
+#[derive(Debug)]
+struct ChangeWindow {
+    began: Instant,
+    changes: u32,
+}
+
+impl Store {
+    /// Fails when the keys of a tenant have made as many changes as they may, of those that count
+    /// ([`AuditAction::is_counted`]). Asked before a change that no transaction of the store writes
+    /// to the log. It counts once it has its entry, so changes that are made at the same time may
+    /// exceed the limit together.
+    ///
+    /// # Errors
+    /// When they have.
+    ///
+    /// [`AuditAction::is_counted`]: crate::AuditAction::is_counted
+    pub fn check_changes(&self, tenant: &TenantId) -> Result<()> {
+        self.change_budget().check(tenant)
+    }
+}
 
 impl ChangeBudget {
+    /// So many changes of each tenant per hour.
+    pub(crate) fn new(limit: u32) -> ChangeBudget {
+        ChangeBudget {
+            limit,
+            windows: Mutex::default(),
+        }
+    }
+
     /// Counts another change of a tenant.
     ///
     /// # Errors
     /// When it has made as many as it may.
     pub(super) fn take(&self, tenant: &TenantId) -> Result<()> {
+        self.in_window(tenant, |window| {
+            window.check(self.limit)?;
+            window.changes = window.changes.saturating_add(1);
+            Ok(())
+        })
+    }
+
+    /// Fails when a tenant has made as many changes as it may.
+    fn check(&self, tenant: &TenantId) -> Result<()> {
+        self.in_window(tenant, |window| window.check(self.limit))
+    }
+
+    /// Counts a change that was made, also beyond the limit.
+    pub(super) fn count(&self, tenant: &TenantId) {
+        self.in_window(tenant, |window| {
+            window.changes = window.changes.saturating_add(1);
+        });
+    }
+
+    fn in_window<T>(&self, tenant: &TenantId, act: impl FnOnce(&mut ChangeWindow) -> T) -> T {
         let now = Instant::now();
-        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         if windows.len() >= MAX_TRACKED_TENANTS && !windows.contains_key(tenant) {
             windows.clear();
         }
-        let (began, count) = windows.entry(tenant.clone()).or_insert((now, 0));
-        if now.duration_since(*began) >= WINDOW {
-            (*began, *count) = (now, 0);
+        let new = || ChangeWindow {
+            began: now,
+            changes: 0,
+        };
+        let window = windows.entry(tenant.clone()).or_insert_with(new);
+        if now.duration_since(window.began) >= WINDOW {
+            *window = new();
         }
-        if *count >= MAX_CHANGES {
-            return Err(Error::TooManyChanges { limit: MAX_CHANGES });
+        act(window)
+    }
+}
+
+impl ChangeWindow {
+    fn check(&self, limit: u32) -> Result<()> {
+        if self.changes < limit {
+            return Ok(());
         }
-        *count += 1;
-        Ok(())
+        let wait = WINDOW.saturating_sub(self.began.elapsed());
+        Err(Error::TooManyChanges { limit, wait })
     }
 }
 
@@ -45,15 +108,34 @@ impl ChangeBudget {
 mod tests {
     use super::*;
 
+    fn code(result: Result<()>) -> &'static str {
+        result.unwrap_err().code()
+    }
+
     #[test]
     fn a_tenant_uses_up_its_own_changes_only() {
-        let budget = ChangeBudget::default();
+        let budget = ChangeBudget::new(3);
         let (one, other) = (TenantId::new("one"), TenantId::new("other"));
         let (one, other) = (one.unwrap(), other.unwrap());
-        for _ in 0..MAX_CHANGES {
+        for _ in 0..3 {
+            budget.check(&one).unwrap();
             budget.take(&one).unwrap();
         }
-        assert_eq!(budget.take(&one).unwrap_err().code(), "too-many-changes");
+        assert_eq!(code(budget.check(&one)), "too-many-changes");
+        assert_eq!(code(budget.take(&one)), "too-many-changes");
         budget.take(&other).unwrap();
+    }
+
+    #[test]
+    fn a_change_that_was_made_counts_also_beyond_the_limit() {
+        let budget = ChangeBudget::new(1);
+        let tenant = TenantId::default_tenant();
+        budget.count(&tenant);
+        budget.count(&tenant);
+        let Err(Error::TooManyChanges { limit, wait }) = budget.check(&tenant) else {
+            panic!("it has made too many");
+        };
+        assert_eq!(limit, 1);
+        assert!(wait <= WINDOW && wait > WINDOW / 2, "{wait:?}");
     }
 }

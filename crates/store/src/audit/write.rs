@@ -44,7 +44,8 @@ impl Store {
         self.with_origin(Some(Arc::new(origin)))
     }
 
-    /// Writes an entry of its own.
+    /// Writes an entry of its own. One of a change counts for its tenant: who makes it asks
+    /// [`Store::check_changes`] before.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -63,24 +64,28 @@ impl Store {
             before: None,
             after: None,
         };
-        self.db().execute(entry.insert()?).await.map(drop)
+        self.db().execute(entry.insert()?).await?;
+        if event.outcome == AuditOutcome::Done && counts(origin, event.action) {
+            self.change_budget().count(event.tenant);
+        }
+        Ok(())
     }
 
     /// Writes an entry in the transaction of its change, if anybody is named as its origin.
     ///
     /// # Errors
-    /// When the store cannot be written; when the change can wait, and less than the reserve is
-    /// free or its tenant has made too many.
+    /// When the store cannot be written; when the change can wait, and its tenant has made too many,
+    /// or it adds something while less than the reserve is free.
     pub(crate) async fn audit(&self, tx: &mut Tx, change: AuditChange<'_>) -> Result<()> {
         let Some(origin) = self.origin() else {
             return Ok(());
         };
         // The log only grows.
-        if change.action.is_bounded() {
+        if change.action.needs_space() {
             self.disk_space().check(0)?;
-            if matches!(origin.actor(), AuditActor::Key { .. }) {
-                self.change_budget().take(change.tenant)?;
-            }
+        }
+        if counts(origin, change.action) {
+            self.change_budget().take(change.tenant)?;
         }
         let entry = Entry {
             origin,
@@ -93,6 +98,11 @@ impl Store {
         };
         tx.execute(entry.insert()?).await.map(drop)
     }
+}
+
+/// Whether a change counts for its tenant: only those of keys do.
+fn counts(origin: &AuditOrigin, action: AuditAction) -> bool {
+    action.is_counted() && matches!(origin.actor(), AuditActor::Key { .. })
 }
 
 /// A row of the log.

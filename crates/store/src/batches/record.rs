@@ -170,6 +170,12 @@ impl BatchState {
         }
     }
 
+    /// Whether clients can cancel it: later there is nothing left to cancel.
+    #[must_use]
+    pub fn is_cancellable(self) -> bool {
+        matches!(self, BatchState::Validating | BatchState::InProgress)
+    }
+
     /// Whether it never changes again.
     #[must_use]
     pub fn is_terminal(self) -> bool {

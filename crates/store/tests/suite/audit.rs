@@ -1,12 +1,15 @@
 //! The audit log: what is in it, and that it only grows.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures_util::stream;
 use prowess_store::{
     AuditAction, AuditActor, AuditEvent, AuditFilter, AuditOrigin, AuditOutcome, KeyChange,
-    KeyGranter, KeyScope, NewAuditEvent, NewKey, PagePosition, PageRequest, SkillDeleteRule,
-    SortOrder, Store, TenantId, Timestamp, VersionSelector,
+    KeyGranter, KeyScope, NewAuditEvent, NewFile, NewKey, PagePosition, PageRequest,
+    SkillDeleteRule, SortOrder, Store, TenantId, Timestamp, VersionSelector,
 };
 
 use crate::testbed::{TestBed, on_both_databases, try_execute};
@@ -18,6 +21,8 @@ on_both_databases! {
     entries_cannot_be_changed_or_deleted,
     entries_older_than_the_retention_are_deleted,
     a_store_without_an_origin_writes_no_entries,
+    deleting_files_counts_and_needs_no_space_and_revoking_keys_does_not_count,
+    an_entry_of_its_own_counts_if_a_key_has_made_such_a_change,
 }
 
 const CI: NewKey<'static> = NewKey {
@@ -278,4 +283,73 @@ async fn a_store_without_an_origin_writes_no_entries(bed: TestBed) {
     let store = bed.open().await;
     store.create_key(&bed.tenant, &CI).await.unwrap();
     assert_eq!(entries(&store, &AuditFilter::default()).await, []);
+}
+
+/// A file of the test's tenant.
+async fn file(bed: &TestBed, store: &Store) -> String {
+    let new = NewFile {
+        name: "notes.txt",
+        mime: "text/plain",
+        purpose: "user_data",
+        scope: None,
+        downloadable: true,
+        expires_in: None,
+        limit: 1_000,
+    };
+    let content = stream::iter([Ok::<_, io::Error>(Bytes::from_static(b"notes"))]);
+    let made = store.create_file(&bed.tenant, &new, content).await;
+    made.unwrap().id
+}
+
+async fn deleting_files_counts_and_needs_no_space_and_revoking_keys_does_not_count(
+    mut bed: TestBed,
+) {
+    let store = bed.open().await;
+    let (first, second) = (file(&bed, &store).await, file(&bed, &store).await);
+    let (key, _) = store.create_key(&bed.tenant, &CI).await.unwrap();
+    // No file system has that much.
+    bed.config.reserve_bytes = u64::MAX;
+    bed.config.changes_per_hour = 1;
+    let by_key = bed.open().await;
+    let by_key = by_key.audited(origin(AuditActor::from_key(&key)));
+    let full = by_key.create_key(&bed.tenant, &CI).await.unwrap_err();
+    assert_eq!(full.code(), "storage-full");
+    by_key.delete_file(&bed.tenant, &first).await.unwrap();
+    let refused = by_key.delete_file(&bed.tenant, &second).await;
+    assert_eq!(refused.unwrap_err().code(), "too-many-changes");
+    store.file(&bed.tenant, &second).await.unwrap();
+    by_key.revoke_key(&bed.tenant, &key.id).await.unwrap();
+    let all = entries(&store, &AuditFilter::default()).await;
+    let actions: Vec<_> = all.iter().map(|entry| entry.action.as_str()).collect();
+    assert_eq!(actions, ["file.delete", "key.revoke"]);
+}
+
+async fn an_entry_of_its_own_counts_if_a_key_has_made_such_a_change(mut bed: TestBed) {
+    bed.config.changes_per_hour = 2;
+    let store = bed.open().await;
+    let (key, _) = store.create_key(&bed.tenant, &CI).await.unwrap();
+    let master = origin(AuditActor::Master);
+    let by_key = origin(AuditActor::from_key(&key));
+    let event = |action, outcome| NewAuditEvent {
+        tenant: &bed.tenant,
+        action,
+        object: None,
+        outcome,
+    };
+    let refused = AuditOutcome::Refused("key-scope".to_owned());
+    let delete = AuditAction::ConversationDelete;
+    let done = AuditOutcome::Done;
+    for (origin, event) in [
+        (&master, event(delete, done.clone())),
+        (&by_key, event(delete, refused)),
+        (&by_key, event(AuditAction::LabelDelete, done.clone())),
+        (&by_key, event(delete, done.clone())),
+    ] {
+        store.record_audit_event(origin, &event).await.unwrap();
+        store.check_changes(&bed.tenant).unwrap();
+    }
+    let event = event(AuditAction::ResponseDelete, done);
+    store.record_audit_event(&by_key, &event).await.unwrap();
+    let refused = store.check_changes(&bed.tenant).unwrap_err();
+    assert_eq!(refused.code(), "too-many-changes");
 }

@@ -37,8 +37,8 @@ pub(super) struct KeptReply {
 enum ReplyState {
     /// This server runs it now.
     Pending(Box<PendingRun>),
-    /// It waits for a server.
-    Queued,
+    /// It waits for a server, and has this request.
+    Queued(Box<StoredRequest>),
     /// It was begun by another request.
     Existing,
 }
@@ -129,7 +129,7 @@ impl GatewayRequest<'_> {
         };
         let (run, state) = match submit::submit(self.app, submission, true).await? {
             Submitted::Started(pending) => (run, ReplyState::Pending(pending)),
-            Submitted::Queued => (run, ReplyState::Queued),
+            Submitted::Queued(request) => (run, ReplyState::Queued(request)),
             Submitted::Existing { run } => (run, ReplyState::Existing),
         };
         Ok(KeptReply { tenant, run, state })
@@ -151,12 +151,12 @@ impl KeptReply {
                 task::spawn(app, *pending, Some(meter), false);
                 Attachment::new(app, tenant, run, request)
             }
-            ReplyState::Queued => {
+            ReplyState::Queued(request) => {
                 // The run counts the request, and reserves when it is claimed: the client that
                 // waits for it must not hold back what it needs.
                 meter.disable();
                 drop(meter.take_reservation());
-                Attachment::open(app, &tenant, &run).await?
+                Attachment::new(app, tenant, run, *request)
             }
             ReplyState::Existing => {
                 meter.record_end(200);
@@ -173,4 +173,65 @@ fn digest(model: &str, stream: bool, body: &[u8]) -> String {
     let mut text = format!("{model}\n{stream}\n").into_bytes();
     text.extend_from_slice(body);
     Digest::from_content(&text).hex()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use axum::body::Body;
+    use axum::http::Request;
+    use prowess_provider::Providers;
+    use prowess_provider::config::{
+        ModelConfig, ProviderConfig, ProviderKind, ProvidersConfig, ScriptedOptions,
+    };
+    use prowess_store::StoreConfig;
+    use serde_json::{Value, json};
+    use tower::ServiceExt;
+
+    use super::*;
+    use crate::settings::ServerSettings;
+
+    #[tokio::test]
+    async fn a_request_whose_run_has_to_wait_is_answered_whatever_its_tenant_reads_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::local(folder.path())).await;
+        let script = ScriptedOptions::Text("[[step]]\ntext = \"Hi\"\n".to_owned());
+        let providers = Providers::new(ProvidersConfig {
+            providers: vec![ProviderConfig::new("stage", ProviderKind::new(script))],
+            models: vec![ModelConfig::new("small", "stage")],
+            ..ProvidersConfig::default()
+        });
+        let settings = ServerSettings {
+            providers: Some(providers.unwrap()),
+            upload_wait: Duration::ZERO,
+            ..ServerSettings::default()
+        };
+        let app = App::new(store.unwrap(), settings);
+        let tenant = TenantId::default_tenant();
+        // This server starts no runs, so that they wait for another.
+        app.local_runs().close();
+        let mut reads = Vec::new();
+        while let Ok(permit) = app.transfers().acquire_stored_read(&tenant).await {
+            reads.push(permit);
+        }
+        let body = json!({
+            "model": "small",
+            "max_tokens": 10,
+            "messages": [{ "role": "user", "content": "Hi" }],
+        });
+        let request = Request::post("/v1/messages")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("prowess-keep", "background");
+        let request = request.body(Body::from(body.to_string())).unwrap();
+        let answer = app.service().oneshot(request).await.unwrap();
+        let status = answer.status();
+        let body = axum::body::to_bytes(answer.into_body(), usize::MAX).await;
+        let body = body.unwrap();
+        assert_eq!(status, StatusCode::ACCEPTED, "{body:?}");
+        let run: Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(run["status"], "queued", "{run}");
+        drop(reads);
+    }
 }

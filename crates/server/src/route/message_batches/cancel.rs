@@ -2,10 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::{IntoResponse, Response};
 use prowess_store::BatchKind;
-use serde_json::Value;
 
 use crate::app::App;
+use crate::audit::ChangedNothing;
 use crate::auth::{Permission, Principal};
 use crate::batches::anthropic;
 use crate::error::HttpError;
@@ -15,11 +16,15 @@ pub(crate) async fn cancel(
     State(app): State<App>,
     principal: Principal,
     PathParams(id): PathParams<String>,
-) -> Result<Json<Value>, HttpError> {
+) -> Result<Response, HttpError> {
     principal.require(Permission::UseModels)?;
-    let kind = BatchKind::Messages;
-    let cancelled = app.store().cancel_batch(&principal.tenant, kind, &id);
-    let cancelled = cancelled.await?;
+    let (tenant, kind) = (&principal.tenant, BatchKind::Messages);
+    let before = app.store().batch(tenant, kind, &id).await?;
+    let cancelled = app.store().cancel_batch(tenant, kind, &id).await?;
     app.batch_wake().notify_one();
-    Ok(Json(anthropic::batch(&cancelled)))
+    let response = Json(anthropic::batch(&cancelled)).into_response();
+    Ok(ChangedNothing::mark_if(
+        !before.state.is_cancellable(),
+        response,
+    ))
 }

@@ -3,10 +3,11 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use prowess_store::{BatchKind, BatchState};
-use serde_json::Value;
 
 use crate::app::App;
+use crate::audit::ChangedNothing;
 use crate::auth::{Permission, Principal};
 use crate::batches::openai;
 use crate::error::HttpError;
@@ -16,11 +17,11 @@ pub(crate) async fn cancel(
     State(app): State<App>,
     principal: Principal,
     PathParams(id): PathParams<String>,
-) -> Result<Json<Value>, HttpError> {
+) -> Result<Response, HttpError> {
     principal.require(Permission::UseModels)?;
-    let kind = BatchKind::File;
-    let batch = app.store().cancel_batch(&principal.tenant, kind, &id);
-    let batch = batch.await?;
+    let (tenant, kind) = (&principal.tenant, BatchKind::File);
+    let before = app.store().batch(tenant, kind, &id).await?;
+    let batch = app.store().cancel_batch(tenant, kind, &id).await?;
     if batch.state.is_terminal() && batch.state != BatchState::Cancelled {
         let message = format!(
             "batch `{id}` has ended as {}; it cannot be cancelled",
@@ -30,5 +31,9 @@ pub(crate) async fn cancel(
         return Err(error.without_retry());
     }
     app.batch_wake().notify_one();
-    Ok(Json(openai::batch(&batch)))
+    let response = Json(openai::batch(&batch)).into_response();
+    Ok(ChangedNothing::mark_if(
+        !before.state.is_cancellable(),
+        response,
+    ))
 }

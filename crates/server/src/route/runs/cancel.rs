@@ -2,10 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde_json::Value;
+use axum::response::{IntoResponse, Response};
 
 use super::not_kept;
 use crate::app::App;
+use crate::audit::ChangedNothing;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::PathParams;
@@ -17,11 +18,14 @@ pub(crate) async fn cancel(
     State(app): State<App>,
     principal: Principal,
     PathParams(id): PathParams<String>,
-) -> Result<Json<Value>, HttpError> {
+) -> Result<Response, HttpError> {
     principal.require(Permission::UseModels)?;
     let tenant = &principal.tenant;
     match cancel::cancel(&app, tenant, &id).await {
-        Ok(run) => Ok(Json(render::kept_run(&run))),
+        Ok(cancelled) => {
+            let response = Json(render::kept_run(&cancelled.run)).into_response();
+            Ok(ChangedNothing::mark_if(cancelled.had_ended, response))
+        }
         Err(error) => Err(not_kept::explain(&app, tenant, &id, error).await),
     }
 }

@@ -21,7 +21,7 @@ use super::read_input::content_length;
 use super::reply::{EndpointReply, reply};
 use crate::app::App;
 use crate::auth::{Permission, Principal, while_accessible};
-use crate::bodies::paced_body;
+use crate::bodies::{BodyReservation, paced_body};
 use crate::dialect::client_dialect;
 use crate::error::HttpError;
 use crate::extract::PathParams;
@@ -68,11 +68,13 @@ struct PathCall<'a> {
 }
 
 /// What was read of a body.
-struct PathInput {
+struct PathInput<'a> {
     body: Option<EndpointBody>,
     bytes: usize,
     model: Option<String>,
     stream: bool,
+    /// Of the bytes that were read; kept for as long as they are.
+    reservation: Option<BodyReservation<'a>>,
 }
 
 impl PathCall<'_> {
@@ -168,12 +170,13 @@ impl PathCall<'_> {
     }
 
     /// JSON is read, to know its model; all else is sent on as it arrives.
-    async fn read(&self, headers: &HeaderMap, body: Body) -> Result<PathInput, GatewayError> {
+    async fn read(&self, headers: &HeaderMap, body: Body) -> Result<PathInput<'_>, GatewayError> {
         let mut input = PathInput {
             body: None,
             bytes: 0,
             model: None,
             stream: false,
+            reservation: None,
         };
         if body.is_end_stream() {
             return Ok(input);
@@ -189,12 +192,14 @@ impl PathCall<'_> {
         }
         let tenant = &self.principal.tenant;
         let read = read_body(self.app, tenant, body, settings.request_bytes).await?;
-        if let Ok(raw) = RawObject::parse(&read.bytes) {
+        let (bytes, reservation) = read.into_parts();
+        if let Ok(raw) = RawObject::parse(&bytes) {
             let fields = raw.routing_fields();
             (input.model, input.stream) = (fields.model, fields.stream);
         }
-        input.bytes = read.bytes.len();
-        input.body = Some(EndpointBody::unchanged(read.bytes.clone()));
+        input.bytes = bytes.len();
+        input.body = Some(EndpointBody::unchanged(bytes));
+        input.reservation = Some(reservation);
         Ok(input)
     }
 

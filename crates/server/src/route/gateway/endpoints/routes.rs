@@ -28,7 +28,7 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
     ),
     post(
         "/images/variations",
-        Operation::new("Vary an image", OperationResponse::Json)
+        Operation::new("Create variations of an image", OperationResponse::Json)
             .body(OperationBody::EndpointForm("image")),
     ),
     post(
@@ -53,7 +53,7 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
     ),
     post(
         "/decisions",
-        Operation::new("Answer questions about a content", OperationResponse::Json)
+        Operation::new("Answer questions about content", OperationResponse::Json)
             .body(OperationBody::Endpoint(&["model", "input", "questions"])),
     ),
     post(
@@ -78,7 +78,7 @@ pub(in crate::route) static ROUTES: &[RouteRow] = &[
     },
     post(
         "/completions",
-        Operation::new("Continue a text", OperationResponse::Stream)
+        Operation::new("Complete a text", OperationResponse::Stream)
             .body(OperationBody::Endpoint(&["model", "prompt"])),
     ),
     provider_path(RouteMethod::Get),

@@ -2,14 +2,16 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde_json::Value;
+use axum::response::{IntoResponse, Response};
 
 use super::kept;
 use crate::app::App;
+use crate::audit::ChangedNothing;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
 use crate::extract::PathParams;
 use crate::kept_runs::cancel;
+use crate::stored_answer::StoredAnswer;
 
 /// Cancels a response in the background. Every other stored response is complete: there is
 /// nothing to cancel.
@@ -17,16 +19,21 @@ pub(super) async fn cancel(
     State(app): State<App>,
     principal: Principal,
     PathParams(id): PathParams<String>,
-) -> Result<Json<Value>, HttpError> {
+) -> Result<Response, HttpError> {
     principal.require(Permission::UseModels)?;
-    let kept = kept::find(&app, &principal.tenant, &id).await?;
-    if let Some(run) = kept.filter(|run| run.request().background) {
-        cancel::cancel(&app, &principal.tenant, run.run()).await?;
-        return Ok(Json(run.response_object().await?));
-    }
-    app.store().load_response(&principal.tenant, &id).await?;
-    Err(HttpError::bad_request(
-        "response-not-cancellable",
-        "Cannot cancel a synchronous response.",
-    ))
+    let tenant = &principal.tenant;
+    let mut answer = StoredAnswer::begin(&app, tenant).await?;
+    let kept = kept::find(&app, tenant, &id, &mut answer).await?;
+    let Some(run) = kept.filter(|run| run.request().background) else {
+        app.store().load_response(tenant, &id).await?;
+        return Err(HttpError::bad_request(
+            "response-not-cancellable",
+            "Cannot cancel a synchronous response.",
+        ));
+    };
+    answer.give_permit_back();
+    let cancelled = cancel::cancel(&app, tenant, run.run()).await?;
+    let response = Json(run.response_object().await?).into_response();
+    let response = answer.send(response);
+    Ok(ChangedNothing::mark_if(cancelled.had_ended, response))
 }

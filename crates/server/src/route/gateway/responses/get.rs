@@ -1,6 +1,5 @@
 //! `GET /v1/responses/{id}`
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
@@ -24,8 +23,12 @@ pub(super) async fn get(
     principal.require(Permission::UseModels)?;
     let starting_after = query.parse_value("starting_after", "a sequence number")?;
     let streams = query.get("stream") == Some("true");
-    if let Some(run) = kept::find(&app, &principal.tenant, &id).await? {
+    let tenant = &principal.tenant;
+    let mut answer = StoredAnswer::begin(&app, tenant).await?;
+    if let Some(run) = kept::find(&app, tenant, &id, &mut answer).await? {
         if streams {
+            // Events are read as the client takes them.
+            drop(answer);
             let options = FollowOptions {
                 after: starting_after,
                 ..FollowOptions::default()
@@ -33,10 +36,12 @@ pub(super) async fn get(
             let lost = principal.lost_access(&app, Permission::UseModels);
             return run.follow(options, lost).await;
         }
-        return Ok(Json(run.response_object().await?).into_response());
+        let object = run.response_object().await?.to_string();
+        answer.count([object.as_str()]).await?;
+        let headers = [(CONTENT_TYPE, "application/json")];
+        return Ok(answer.send((headers, object).into_response()));
     }
-    let mut answer = StoredAnswer::begin(&app, &principal.tenant).await?;
-    let record = app.store().load_response(&principal.tenant, &id).await?;
+    let record = app.store().load_response(tenant, &id).await?;
     answer.count([record.response.as_str()]).await?;
     if !streams {
         let headers = [(CONTENT_TYPE, "application/json")];

@@ -27,7 +27,7 @@ pub(super) async fn list(
     principal.require(Permission::UseModels)?;
     let page = ItemsPage::parse(&query)?;
     let mut answer = StoredAnswer::begin(&app, &principal.tenant).await?;
-    let items = earlier_items(&app, &principal.tenant, &id).await?;
+    let items = earlier_items(&app, &principal.tenant, &id, &mut answer).await?;
     answer.count([items.as_str()]).await?;
     let items: Vec<Value> = serde_json::from_str(&items)
         .map_err(|error| HttpError::internal("response-malformed", &error))?;
@@ -36,12 +36,17 @@ pub(super) async fn list(
 
 /// The items before a response, as JSON. A response in the background that is not complete, or
 /// never was, is stored with its run only.
-async fn earlier_items(app: &App, tenant: &TenantId, id: &str) -> Result<String, HttpError> {
+async fn earlier_items(
+    app: &App,
+    tenant: &TenantId,
+    id: &str,
+    answer: &mut StoredAnswer,
+) -> Result<String, HttpError> {
     let missing = match app.store().load_response(tenant, id).await {
         Err(error @ StoreError::NotFound { .. }) => error,
         found => return Ok(found?.conversation),
     };
-    let kept = kept::find(app, tenant, id).await?;
+    let kept = kept::find(app, tenant, id, answer).await?;
     let recorder = kept
         .as_ref()
         .and_then(|run| run.request().recorder.as_ref());

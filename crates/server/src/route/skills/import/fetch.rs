@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::store::refused;
 use crate::app::App;
-use crate::bodies::BodyReservation;
+use crate::bodies::OwnedBodyReservation;
 use crate::error::HttpError;
 use crate::form::transfers::TransferPermit;
 use crate::settings::ImportHosts;
@@ -36,12 +36,15 @@ pub(super) struct Fetched {
     pub(super) skills: Vec<Arc<FetchedSkill>>,
     /// Entries of the response for what could not be fetched.
     pub(super) refused: Vec<Value>,
+    #[expect(dead_code, reason = "counts for as long as the skills are in memory")]
+    pub(super) memory: OwnedBodyReservation,
 }
 
+/// Fetches the skills that a URL names, and counts them in `memory`, which has nothing yet.
 pub(super) async fn fetch(
     app: &App,
     url: &str,
-    reservation: &mut BodyReservation<'_>,
+    mut memory: OwnedBodyReservation,
     permit: &Arc<TransferPermit>,
 ) -> Result<Fetched, HttpError> {
     if url.len() > MAX_URL_BYTES {
@@ -50,7 +53,7 @@ pub(super) async fn fetch(
     }
     // All of it may be in memory at once.
     let bytes = usize::try_from(MAX_SOURCE_BYTES).unwrap_or(usize::MAX);
-    reservation.grow(bytes).await?;
+    memory.grow(bytes).await?;
     let settings = app.settings();
     let options = FetchOptions {
         allow_private: settings.import_hosts == ImportHosts::Private,
@@ -69,19 +72,20 @@ pub(super) async fn fetch(
     let fetcher = fetcher.map_err(|error| HttpError::internal("import", &error))?;
     let (source, permit) = (url.to_owned(), Arc::clone(permit));
     // A task of its own, which is not dropped when the client leaves: what it has begun to unpack
-    // goes on, and it keeps the permit meanwhile.
+    // goes on, and it keeps the permit and its memory meanwhile.
     let fetching = tokio::spawn(async move {
         let _permit = permit;
         let opened = tokio::time::timeout(TOTAL_TIMEOUT, fetcher.open(&source)).await;
-        opened.unwrap_or_else(|_| {
+        let opened = opened.unwrap_or_else(|_| {
             Err(SourceError::Url {
                 url: display_url(&source),
                 error: FetchError::Timeout(TOTAL_TIMEOUT),
             })
-        })
+        });
+        (opened, memory)
     });
-    let opened = fetching.await;
-    let opened = opened.map_err(|error| HttpError::internal("import", &error))?;
+    let fetched = fetching.await;
+    let (opened, memory) = fetched.map_err(|error| HttpError::internal("import", &error))?;
     let hosts = settings.import_hosts;
     let (origins, discovery) = opened.map_err(|error| fetch_error(hosts, &error))?;
     let skills = origins.into_iter().filter_map(|origin| match origin {
@@ -94,6 +98,7 @@ pub(super) async fn fetch(
         url: display_url(url),
         skills: skills.collect(),
         refused: unreadable.collect(),
+        memory,
     })
 }
 
@@ -144,7 +149,39 @@ fn closed_host(hosts: ImportHosts, error: &SourceError) -> Option<(&str, &str)> 
 mod tests {
     use std::net::{IpAddr, Ipv4Addr};
 
+    use prowess_store::{Store, StoreConfig, TenantId};
+    use tokio::net::TcpListener;
+
     use super::*;
+    use crate::settings::ServerSettings;
+
+    #[tokio::test]
+    async fn what_is_fetched_counts_also_when_its_client_has_left() {
+        let site = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/one.zip", site.local_addr().unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::local(folder.path())).await;
+        let settings = ServerSettings {
+            import_hosts: ImportHosts::Private,
+            body_bytes_in_flight: 0,
+            body_wait: Duration::ZERO,
+            ..ServerSettings::default()
+        };
+        let app = App::new(store.unwrap(), settings);
+        let (tenant, budget) = (TenantId::default_tenant(), app.body_budget());
+        let permit = app.transfers().acquire_skill_upload(&tenant).await;
+        let permit = Arc::new(permit.unwrap());
+        let mut fetching = Box::pin(fetch(&app, &url, budget.reserve_owned(&tenant), &permit));
+        // The site never answers.
+        let connected = tokio::select! {
+            fetched = &mut fetching => Err(fetched.err()),
+            connection = site.accept() => Ok(connection),
+        };
+        assert!(connected.is_ok());
+        drop(fetching);
+        let mut other = budget.reserve(&tenant);
+        assert!(other.grow(budget.max_body_bytes()).await.is_err());
+    }
 
     #[test]
     fn a_name_in_the_operators_network_looks_like_one_that_does_not_exist() {

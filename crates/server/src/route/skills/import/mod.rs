@@ -54,8 +54,8 @@ pub(crate) async fn import(
         .acquire_skill_upload(&principal.tenant)
         .await?;
     let permit = Arc::new(permit);
-    let mut reservation = app.body_budget().reserve(&principal.tenant);
-    let fetched = fetch::fetch(&app, &body.url, &mut reservation, &permit).await?;
+    let memory = app.body_budget().reserve_owned(&principal.tenant);
+    let fetched = fetch::fetch(&app, &body.url, memory, &permit).await?;
     let skill_id = body.skill_id.as_deref().map(ids::canonical_skill_id);
     if let Some(id) = skill_id {
         // So that a wrong id is reported as such, and not for each skill.
