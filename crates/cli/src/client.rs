@@ -30,6 +30,32 @@ impl RemoteArgs {
     }
 }
 
+/// A server, or else the local store, of the commands that read either.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ServerOrStoreArgs {
+    /// The server's URL; without it, the local store
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+    /// With --server: an API key, or the master key
+    #[arg(
+        long,
+        value_name = "KEY",
+        env = "PROWESS_API_KEY",
+        hide_env_values = true
+    )]
+    api_key: Option<String>,
+}
+
+impl ServerOrStoreArgs {
+    /// A client of the server; none for the local store.
+    pub(crate) fn connect(&self) -> anyhow::Result<Option<Client>> {
+        match self.server.as_deref().filter(|url| !url.is_empty()) {
+            Some(url) => Ok(Some(Client::new(Some(url), self.api_key.clone())?)),
+            None => Ok(None),
+        }
+    }
+}
+
 /// Whether a server refused a command because it sent no key.
 pub(crate) fn lacks_key(error: &anyhow::Error) -> bool {
     matches!(

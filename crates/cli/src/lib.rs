@@ -16,8 +16,9 @@
 //! | `worker` | `prowess worker` |
 //! | `cluster` | `prowess cluster …` |
 //! | `models` | `prowess models` |
-//! | `usage`, `usage_by_skill` | `prowess usage`, on the store itself |
+//! | `usage`, `usage_by_skill`, `remote_usage` | `prowess usage`, on the store itself or on a server |
 //! | `keys`, `audit` | `prowess keys …`, `prowess audit`, on the store itself or on a server |
+//! | `tenants`, `providers` | `prowess tenants`, `prowess providers`, on a server |
 //! | `runs` | `prowess runs …`, on the store itself or on a server |
 //! | `config` | `prowess config …` |
 //! | `sandbox`, `runtime`, `doctor` | `prowess sandbox …`, `prowess runtime …`, `prowess doctor` |
@@ -53,9 +54,11 @@ mod models;
 mod output;
 mod paths;
 mod progress;
+mod providers;
 #[cfg(target_os = "linux")]
 mod realtime;
 mod reference;
+mod remote_usage;
 mod run;
 mod runs;
 mod runtime;
@@ -64,6 +67,7 @@ mod serve;
 mod skill;
 mod snippet;
 mod store_args;
+mod tenants;
 mod toolbox;
 mod tools;
 mod usage;
@@ -157,19 +161,20 @@ enum Command {
     Keys(keys::Command),
     /// Read the audit log
     Audit(audit::Args),
+    /// List the tenants of a server
+    Tenants(tenants::Args),
+    /// Show the health of a server's providers
+    Providers(providers::Args),
     /// List runs, show one, follow or cancel a run of a server
     Runs(runs::Args),
     /// List batches, show one, or cancel one
     Batches(batches::Args),
-    /// Check a configuration, print its schema, or import one from LiteLLM
+    /// Check, show or reload a configuration, or import one from LiteLLM
     #[command(subcommand)]
     Config(config::Command),
     /// Show known models, their limits and prices
     Models(models::Args),
     /// Show model usage and cost
-    ///
-    /// It is that of the local store. A server on another machine has its own in its console, and
-    /// at GET /v1/usage.
     Usage(usage::Args),
     /// Run commands in the sandbox, without a server
     #[command(subcommand)]
@@ -258,6 +263,8 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Cluster(command) => cluster::run(&command),
         Command::Keys(command) => keys::run(&command),
         Command::Audit(args) => audit::run(&args),
+        Command::Tenants(args) => tenants::run(&args),
+        Command::Providers(args) => providers::run(&args),
         Command::Runs(args) => runs::run(&args),
         Command::Batches(args) => batches::run(&args),
         Command::Config(command) => config::run(&command),

@@ -132,6 +132,15 @@ pub(crate) fn print_json_lines(lines: &str) -> anyhow::Result<()> {
     }
 }
 
+/// A field of a JSON object in a table, by its pointer.
+pub(crate) fn json_cell(row: &serde_json::Value, pointer: &str) -> String {
+    match row.pointer(pointer) {
+        None | Some(serde_json::Value::Null) => "-".to_owned(),
+        Some(serde_json::Value::String(text)) => strip_controls(text, true),
+        Some(other) => strip_controls(&other.to_string(), true),
+    }
+}
+
 /// The first line of a text, shortened for a table.
 pub(crate) fn first_line(text: &str) -> String {
     const MAX_SHOWN_CHARS: usize = 72;

@@ -1,14 +1,16 @@
-//! `prowess usage`: model usage and cost. Works on the store directly, without a server.
+//! `prowess usage`: model usage and cost, of the store itself or with `--server` of a server.
 
 use anyhow::Context;
 use comfy_table::{Table, presets};
+use prowess_client::Client;
 use prowess_store::{
     SkillCostSums, Store, TenantId, Timestamp, UsageGrouping, UsageQuery, UsageSum,
 };
 use serde_json::{Value, json};
 
+use super::client::{ServerOrStoreArgs, block_on};
 use super::config_args::ConfigArgs;
-use super::{Exit, format_date, output, store_args, usage_by_skill};
+use super::{Exit, format_date, output, remote_usage, store_args, usage_by_skill};
 
 /// Show model usage and cost.
 #[derive(Debug, clap::Args)]
@@ -27,22 +29,46 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    server: ServerOrStoreArgs,
+    #[command(flatten)]
     place: ConfigArgs,
 }
 
+impl Args {
+    /// What sums are of; usage by skill has sums of its own.
+    fn grouping(&self) -> UsageGrouping {
+        UsageGrouping::parse(&self.by).unwrap_or(UsageGrouping::Model)
+    }
+}
+
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    runtime.block_on(print_usage(args))?;
+    block_on(async {
+        match args.server.connect()? {
+            Some(client) => print_remote(args, &client).await,
+            None => print_local(args).await,
+        }
+    })?;
     Ok(Exit::Ok)
 }
 
-async fn print_usage(args: &Args) -> anyhow::Result<()> {
+async fn print_remote(args: &Args, client: &Client) -> anyhow::Result<()> {
+    let tenant = args.tenant.as_ref().map(TenantId::to_string);
+    let mut query = vec![("since", args.since.as_str()), ("by", args.by.as_str())];
+    query.extend(tenant.as_deref().map(|tenant| ("tenant", tenant)));
+    let report = client.usage(&query).await?;
+    if args.by == SkillCostSums::GROUPING {
+        return usage_by_skill::print(&remote_usage::skill_sums(&report)?, args.json);
+    }
+    let by = args.grouping();
+    let sums = remote_usage::sums(by, &report)?;
+    print_sums(by, &sums, remote_usage::since(&report), args.json)
+}
+
+async fn print_local(args: &Args) -> anyhow::Result<()> {
     let query = UsageQuery {
         tenant: args.tenant.as_ref(),
         since: UsageQuery::parse_since(&args.since, Timestamp::now())?,
-        by: UsageGrouping::parse(&args.by).unwrap_or(UsageGrouping::Model),
+        by: args.grouping(),
     };
     let config = args.place.load(None)?;
     let store = Store::open(&config.store)
@@ -56,14 +82,23 @@ async fn print_usage(args: &Args) -> anyhow::Result<()> {
     }
     let sums = store.usage(&query).await?;
     store.close().await;
-    if args.json {
-        let shown: Vec<_> = sums.iter().map(|sum| sum_json(query.by, sum)).collect();
+    print_sums(query.by, &sums, query.since, args.json)
+}
+
+fn print_sums(
+    by: UsageGrouping,
+    sums: &[UsageSum],
+    since: Timestamp,
+    as_json: bool,
+) -> anyhow::Result<()> {
+    if as_json {
+        let shown: Vec<_> = sums.iter().map(|sum| sum_json(by, sum)).collect();
         return output::print_json(&shown);
     }
     if !sums.is_empty() {
-        output::print_text(&format!("{}\n", usage_table(query.by, &sums).trim_fmt()))?;
+        output::print_text(&format!("{}\n", usage_table(by, sums).trim_fmt()))?;
     }
-    print_remarks(&sums, query.since);
+    print_remarks(sums, since);
     Ok(())
 }
 

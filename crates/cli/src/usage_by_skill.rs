@@ -41,7 +41,7 @@ fn table(sums: &SkillCostSums) -> Table {
     ]);
     for cost in &sums.skills {
         table.add_row([
-            cost.skill.clone(),
+            output::strip_controls(&cost.skill, true),
             cost.runs.offered.to_string(),
             tokens(&cost.offered),
             tokens(&cost.loaded),

@@ -1,7 +1,7 @@
 //! A client for servers that store skills.
 //!
-//! For the command line and for Python: every operation on a server's skills, kept runs,
-//! batches and keys is a method of [`Client`], and every failure an [`Error`] with a stable code. It
+//! For the command line and for Python: every operation on a server's skills, runs, batches and
+//! keys is a method of [`Client`], and every failure an [`Error`] with a stable code. It
 //! uses OpenAI's dialect, whose objects have a skill's name and numbered versions. It has no
 //! terminal output and reads no files: uploads are checked skills, and downloads of skills are
 //! checked before they are returned.
@@ -22,6 +22,7 @@
 //! | `keys` | API keys: create, list, change, rotate, revoke |
 //! | `audit` | the audit log |
 //! | `reload` | the configuration, read again |
+//! | `reports` | usage, runs, tenants, providers, the configuration |
 //! | `cluster` | the gateways and workers of a cluster |
 //! | `files` | files: upload, names and contents |
 //! | `lines` | a response of lines, one at a time |
@@ -41,6 +42,7 @@ mod push;
 mod record;
 mod releases;
 mod reload;
+mod reports;
 mod route;
 mod runs;
 mod skill_usage;

@@ -1,9 +1,10 @@
-//! `prowess config check|schema|docs|import|reload`
+//! `prowess config check|schema|docs|import|show|reload`
 
 mod check;
 mod explain;
 mod import;
 mod reload;
+mod show;
 
 use prowess::config;
 
@@ -21,6 +22,10 @@ pub(super) enum Command {
     Docs,
     /// Convert a LiteLLM config.yaml to a prowess.toml
     Import(import::ImportArgs),
+    /// Print the configuration as a running server has read it, as JSON
+    ///
+    /// A secret is shown as its place, or as hidden. Needs the server's master key.
+    Show(show::ShowConfigArgs),
     /// Make a running server read its configuration again
     ///
     /// Requests that begin from then on have the new configuration; those in progress go on with
@@ -35,6 +40,7 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Exit> {
         Command::Schema => output::print_json(&config::schema()).map(|()| Exit::Ok),
         Command::Docs => output::write_data(&config::documentation()).map(|()| Exit::Ok),
         Command::Import(args) => import::run(args),
+        Command::Show(args) => show::run(args),
         Command::Reload(args) => reload::run(args),
     }
 }

@@ -1,33 +1,38 @@
 //! `prowess runs`
 
 use comfy_table::{Table, presets};
-use prowess_store::{PageRequest, RunRecord, Store, TenantId};
+use prowess_store::{PageRequest, RunFilter, RunRecord, Store, TenantId};
 use serde_json::Value;
 
 use super::summary::{run_millis, run_summary};
 use crate::{format_date, output};
 
-/// Lists runs, newest first, whether they have ended or not.
-pub(super) async fn list(
+/// Runs of the store, newest first, whether they have ended or not.
+pub(super) async fn read(
     store: &Store,
     tenant: &TenantId,
+    filter: &RunFilter<'_>,
     limit: u32,
-    as_json: bool,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Vec<RunRecord>> {
     let page = PageRequest {
         limit,
         ..PageRequest::default()
     };
-    print_list(&store.list_runs(tenant, &page).await?.items, as_json)
+    let listed = store.list_filtered_runs(tenant, filter, &page).await?;
+    Ok(listed.items)
 }
 
-fn print_list(runs: &[RunRecord], as_json: bool) -> anyhow::Result<()> {
+/// Prints runs as a table.
+pub(super) fn print(runs: &[RunRecord], is_filtered: bool, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let runs: Vec<Value> = runs.iter().map(run_summary).collect();
         return output::print_json(&runs);
     }
     if runs.is_empty() {
-        output::print_remark("no runs yet: send a request that names skills");
+        output::print_remark(match is_filtered {
+            true => "no run fits this filter",
+            false => "no runs yet: send a request that names skills",
+        });
         return Ok(());
     }
     let mut table = Table::new();

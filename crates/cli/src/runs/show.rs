@@ -1,41 +1,53 @@
 //! `prowess runs ID`
 
-use prowess_store::{Error, JournalRun, RunDetail, RunRecord, Store, TenantId};
+use prowess_store::{Error, RunDetail, RunRecord, Store, TenantId};
 use serde_json::Value;
 
 use super::skill_table::skill_table;
 use super::summary::{run_millis, run_summary};
 use crate::output;
 
-/// Shows the record of a run, or the state of one that has none yet.
-pub(super) async fn show(
-    store: &Store,
-    tenant: &TenantId,
-    id: &str,
-    as_json: bool,
-) -> anyhow::Result<()> {
+/// A run, as far as it is known.
+pub(super) enum FoundRun {
+    /// With its record.
+    Recorded(Box<RunDetail>),
+    /// A kept one that has no record yet.
+    Unrecorded(Box<RunRecord>),
+}
+
+/// Looks in the store.
+pub(super) async fn find(store: &Store, tenant: &TenantId, id: &str) -> anyhow::Result<FoundRun> {
     match store.run(tenant, id).await {
         Err(Error::NotFound { .. }) => {
-            print_journal_run(&store.journal_run(tenant, id).await?, as_json)
+            let kept = store.journal_run(tenant, id).await?;
+            Ok(FoundRun::Unrecorded(Box::new(RunRecord::from(&kept))))
         }
-        found => print_run(&found?, as_json),
+        found => Ok(FoundRun::Recorded(Box::new(found?))),
     }
 }
 
-fn print_journal_run(run: &JournalRun, as_json: bool) -> anyhow::Result<()> {
-    if as_json {
-        return output::print_json(&run_summary(&RunRecord::from(run)));
+/// Shows the record of a run, or the state of one that has none yet.
+pub(super) fn print(found: &FoundRun, as_json: bool) -> anyhow::Result<()> {
+    match found {
+        FoundRun::Recorded(detail) => print_run(detail, as_json),
+        FoundRun::Unrecorded(run) => print_unrecorded(run, as_json),
     }
-    let cancelled = match run.cancel_requested && !run.state.is_terminal() {
+}
+
+fn print_unrecorded(run: &RunRecord, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        return output::print_json(&run_summary(run));
+    }
+    let is_cancelled = run.kept.is_some_and(|kept| kept.cancel_requested);
+    let cancelled = match is_cancelled && run.ended_at.is_none() {
         true => ", being cancelled",
         false => "",
     };
-    let steps = output::format_count(usize::try_from(run.steps).unwrap_or_default(), "step");
-    let model = output::strip_controls(&run.model, true);
-    let (id, state) = (&run.id, run.state.as_str());
-    output::print_text(&format!(
-        "{id} {state}{cancelled}: {model}, {steps} finished\n"
-    ))
+    let steps = run.kept.map_or(0, |kept| kept.steps);
+    let steps = output::format_count(usize::try_from(steps).unwrap_or_default(), "step");
+    let (id, state) = (&run.id, &run.status);
+    let line = format!("{id} {state}{cancelled}: {}, {steps} finished", run.model);
+    output::print_text(&format!("{}\n", output::strip_controls(&line, true)))
 }
 
 fn print_run(detail: &RunDetail, as_json: bool) -> anyhow::Result<()> {

@@ -12,9 +12,12 @@
 //! | [`journey`] | what people do, from signing in to searching the audit log |
 //! | [`keyboard`] | keys, copy buttons, and pages without scripts |
 //! | [`corpus`], [`hostile`] | texts that try to run as code, and all places where they are shown |
+//! | [`playground`] | files in, two models, stopping, and the programs that it shows |
 //! | [`pdf`] | pages of PDF files |
 //! | [`crawl`] | every link of the console |
 //! | [`tenancy`] | who sees and changes what |
+//! | [`shell`] | the same from a shell on another machine |
+//! | [`off`] | a server without its console |
 //!
 //! `cargo xtask test` unpacks the browser. Pictures of all pages are in
 //! `target/console-screenshots` afterwards.
@@ -42,8 +45,11 @@ mod every_page;
 mod hostile;
 mod journey;
 mod keyboard;
+mod off;
 mod pdf;
 mod pictures;
+mod playground;
+mod shell;
 mod stage;
 mod story;
 mod tenancy;
