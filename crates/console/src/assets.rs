@@ -214,6 +214,27 @@ mod tests {
         }
     }
 
+    /// Pages come within a few milliseconds: what is there stays until what is new is.
+    #[test]
+    fn nothing_spins_while_a_page_or_a_part_of_it_is_loaded() {
+        let frame = fs::read_to_string(folder("templates/layout.html")).unwrap();
+        assert!(frame.contains("\"includeIndicatorCSS\":false"), "{frame}");
+        for name in ["assets", "templates"] {
+            for entry in fs::read_dir(folder(name)).unwrap() {
+                let path = entry.unwrap().path();
+                // Those from elsewhere know indicators, which nothing here asks for.
+                if path.to_string_lossy().contains("min.js") {
+                    continue;
+                }
+                let text = fs::read_to_string(&path).unwrap();
+                for forbidden in ["@keyframes", "animation", "htmx-indicator", "hx-indicator"] {
+                    let place = path.display();
+                    assert!(!text.contains(forbidden), "{place}: {forbidden}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn clients_get_gzip_only_if_they_take_it() {
         let accepts = |value: &'static str| {

@@ -43,6 +43,14 @@ pub(crate) fn links(page: &str) -> Vec<String> {
     found
 }
 
+/// What the buttons of a page copy.
+pub(crate) fn copied(page: &str) -> Vec<String> {
+    let buttons = page.split("data-copy=\"").skip(1);
+    buttons
+        .map(|part| unescape(part.split('"').next().unwrap()))
+        .collect()
+}
+
 /// A form of a page that changes something: its address, and a value for each of its fields.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ChangeForm {

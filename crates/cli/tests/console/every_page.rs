@@ -25,7 +25,7 @@ pub(crate) async fn sign_in(browser: &Browser, key: &str) {
 }
 
 /// Looks at the current page in every way, and gives what is wrong with it.
-async fn inspect(browser: &Browser, rules: &Rules, name: &str) -> Vec<String> {
+pub(crate) async fn inspect(browser: &Browser, rules: &Rules, name: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for (scheme, width) in LOOKS {
         browser.look(scheme, width).await;
@@ -57,6 +57,10 @@ async fn every_page_is_accessible_and_quiet_in_every_look() {
         browser.open(&path).await;
         wrong.extend(inspect(&browser, &rules, name).await);
     }
+    browser.open("/console/nothing/here").await;
+    // The browser notes the status of the page.
+    wrong.extend(browser.problems(&["404"]).await);
+    wrong.extend(inspect(&browser, &rules, "not-found").await);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -72,16 +76,13 @@ async fn pages_without_anything_to_show_name_the_next_step() {
         ("empty-skills", "/console/skills"),
         ("empty-runs", "/console/runs"),
         ("empty-containers", "/console/containers"),
+        ("empty-usage", "/console/usage"),
     ] {
         browser.open(path).await;
         browser
             .expect("//*[contains(@class, 'empty')]//pre", "next command")
             .await;
         wrong.extend(inspect(&browser, &rules, name).await);
-    }
-    for path in ["usage", "audit"] {
-        browser.open(&format!("/console/{path}")).await;
-        wrong.extend(inspect(&browser, &rules, &format!("empty-{path}")).await);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -77,6 +77,10 @@ async fn hostile_stage() -> (Stage, String) {
     let versions = format!("/v1/skills/{id}/versions");
     let changed = skill().file("more.txt", format!("{}\n{}", TEXTS[0], TEXTS[1]));
     stage.upload_to(OPERATOR, &versions, &changed).await;
+    let notes = json!({"notes": all()});
+    stage
+        .api(OPERATOR, Method::POST, &format!("{versions}/2"), notes)
+        .await;
     stage.key(TEXTS[1], "default", "use");
     stage.ask(OPERATOR, &id, &format!("go {}", all())).await;
     let failing = json!({
@@ -163,6 +167,53 @@ async fn every_page_shows_hostile_content_as_text() {
     }
     let paths: Vec<&String> = pages.iter().map(|(path, _)| path).collect();
     assert!(showing >= 10 && files >= 4, "{showing} {files} {paths:#?}");
+}
+
+/// Addresses that name nothing, and a query that is wrong, with words of the corpus.
+const WRONG: [&str; 9] = [
+    "/console/%3Cscript%3Ecanary%3D1%3C%2Fscript%3E",
+    "/console/skills/%3Cscript%3Ecanary%3D1%3C%2Fscript%3E",
+    "/console/runs/%3Cimg%20src%3Dx%20onerror%3Dcanary%3D2%3E",
+    "/console/keys/%22%3E%3Csvg%20onload%3Dcanary%3D3%3E",
+    "/console/containers/%3Ciframe%3E",
+    "/console/preview/files/%3Cscript%3Ecanary%3D1%3C%2Fscript%3E",
+    "/console/runs?since=%3Cscript%3Ecanary%3D1%3C%2Fscript%3E",
+    "/console/audit?since=%3Cimg%20src%3Dx%20onerror%3Dcanary%3D2%3E",
+    "/console/usage?by=%3Cscript%3Ecanary%3D1%3C%2Fscript%3E",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_errors_and_forms_that_come_back_show_hostile_content_as_text() {
+    let stage = Stage::start(&script());
+    let session = stage.sign_in(OPERATOR).await;
+    let mut answers = Vec::new();
+    for path in WRONG {
+        answers.push((path, session.get(path).await));
+    }
+    let next = "/console/sign-in?next=%22%3E%3Cscript%3Ecanary%3D1%3C%2Fscript%3E";
+    answers.push((next, session.get(next).await));
+    for text in TEXTS {
+        for (path, field) in [
+            ("/console/upload/import", "url"),
+            ("/console/keys", "name"),
+            ("/console/sign-in", "key"),
+            ("/console/sign-in", "tenant"),
+        ] {
+            answers.push((path, session.post(path, &[(field, text)]).await));
+        }
+    }
+    for (path, answer) in answers {
+        let raw = raw_in(&answer.text());
+        assert!(raw.is_empty(), "{path}: {raw:?}");
+        let policy = answer.header("content-security-policy");
+        assert!(policy.contains("default-src 'none'"), "{path}: {policy}");
+        assert!(!policy.contains("unsafe"), "{path}: {policy}");
+        let target = answer.header("location");
+        assert!(
+            target.is_empty() || target.starts_with("/console"),
+            "{path}: {target}"
+        );
+    }
 }
 
 /// Opens everything that can be opened, and gives what no page of ours has.

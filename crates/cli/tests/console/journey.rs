@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::accessible::Rules;
 use crate::browser::Browser;
+use crate::every_page::{inspect, sign_in};
 use crate::pictures;
 use crate::stage::Stage;
 use crate::story::{SCRIPT, better_report, report};
@@ -18,19 +19,35 @@ struct Journey<'a> {
     stage: &'a Stage,
     browser: &'a Browser,
     rules: &'a Rules,
+    key: &'a str,
 }
 
 impl Journey<'_> {
-    /// Looks at the page as it is now: accessible, quiet, and a picture of it.
+    /// Looks at the page as it is now: accessible in light and dark, on wide and narrow screens,
+    /// quiet, without the key, and a picture of it.
     async fn look(&self, name: &str) {
         pictures::save(name, &self.browser.picture().await);
-        let found = self.rules.violations(self.browser).await;
-        assert!(found.is_empty(), "{name}: {}", found.join("\n"));
-        self.browser.assert_quiet().await;
+        let wrong = inspect(self.browser, self.rules, name).await;
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        self.assert_without_key(name).await;
     }
 
-    async fn sign_in(&self, key: &str) {
-        let browser = self.browser;
+    /// No script of a page can read the key, wherever it looks.
+    async fn assert_without_key(&self, name: &str) {
+        let key = self.key;
+        let found = self
+            .browser
+            .value(&format!(
+                "[document.cookie, document.documentElement.outerHTML,
+                  JSON.stringify({{...localStorage}}), JSON.stringify({{...sessionStorage}})]
+                 .some((text) => text.includes('{key}'))"
+            ))
+            .await;
+        assert_eq!(found, false, "{name}");
+    }
+
+    async fn sign_in(&self) {
+        let (browser, key) = (self.browser, self.key);
         browser.open("/").await;
         browser.fill("API key", "sk-pw-0000000000000000").await;
         browser.press("Sign in").await;
@@ -43,6 +60,7 @@ impl Journey<'_> {
         browser.see("There are no skills yet").await;
         let cookies = browser.value("document.cookie").await;
         assert_eq!(cookies, "", "no script sees the session");
+        self.assert_without_key("after signing in").await;
     }
 
     /// Drops a broken skill, mends it as the page says, and publishes it.
@@ -136,6 +154,7 @@ impl Journey<'_> {
             .expect("//*[@data-live]//img[@class='preview']", "the picture")
             .await;
         browser.see("June").await;
+        browser.see("all is well").await;
         self.look("run-live").await;
         self.download("report.txt", "all is well\n").await;
 
@@ -250,8 +269,9 @@ async fn people_upload_compare_run_and_administer() {
         stage: &stage,
         browser: &browser,
         rules: &rules,
+        key: &key,
     };
-    journey.sign_in(&key).await;
+    journey.sign_in().await;
     journey.upload(folder.path()).await;
     journey.release(folder.path()).await;
     journey.run().await;
@@ -271,7 +291,7 @@ async fn many_skills_are_dropped_at_once() {
     let stage = Stage::start(SCRIPT);
     let key = stage.key("ada", "acme", "admin");
     let browser = Browser::start(stage.url()).await;
-    crate::every_page::sign_in(&browser, &key).await;
+    sign_in(&browser, &key).await;
     let folder = tempfile::tempdir().unwrap();
     for name in ["first", "second"] {
         SkillFixture::new(name).write_to(folder.path());

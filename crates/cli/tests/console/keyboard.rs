@@ -1,5 +1,6 @@
 //! Keys, copy buttons, search as one types; and the same pages without any script.
 
+use prowess_testkit::SkillFixture;
 use serde_json::json;
 
 use crate::browser::{Browser, Scheme};
@@ -42,9 +43,14 @@ async fn keys_lead_everywhere_and_ids_are_copied() {
     );
 
     for (keys, place) in [
+        ("gp", "/console/playground"),
         ("gr", "/console/runs"),
+        ("gc", "/console/containers"),
         ("gu", "/console/usage"),
+        ("gk", "/console/keys"),
+        ("gv", "/console/providers"),
         ("ga", "/console/audit"),
+        ("ge", "/console/settings"),
         ("gs", "/console/skills"),
     ] {
         browser.driver.keys("\u{e00c}").await;
@@ -65,6 +71,40 @@ async fn keys_lead_everywhere_and_ids_are_copied() {
     let copied = browser.value("navigator.clipboard.readText()").await;
     assert_eq!(copied, json!(story.skill));
     browser.assert_quiet().await;
+}
+
+/// Ids in the text of a page that no button copies. Programs and their output are copied whole.
+const NOT_COPIED: &str = "(() => {
+  const buttons = [...document.querySelectorAll('[data-copy]')];
+  const copied = new Set(buttons.map((button) => button.dataset.copy));
+  const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  const missing = [];
+  while (walker.nextNode()) {
+    const text = walker.currentNode;
+    if (text.parentElement.closest('pre, textarea, title, option')) continue;
+    for (const [id] of text.data.matchAll(/\\b[a-z]+_[0-9a-z]{16,}\\b/g)) {
+      if (!copied.has(id)) missing.push(id);
+    }
+  }
+  return missing;
+})()";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_id_on_a_page_has_a_button_that_copies_it() {
+    let story = Story::prepare().await;
+    let browser = Browser::start(story.stage.url()).await;
+    sign_in(&browser, OPERATOR).await;
+    for (name, path) in story.pages() {
+        browser.open(&path).await;
+        let missing = browser.value(NOT_COPIED).await;
+        assert_eq!(missing, json!([]), "{name}");
+    }
+    // The search finds ids of all kinds if there is no button.
+    for id in [&story.skill, &story.run, &story.container, &story.key] {
+        let bare = format!("document.querySelector('main').textContent = 'of {id}.'");
+        browser.value(&bare).await;
+        assert_eq!(browser.value(NOT_COPIED).await, json!([id]));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,5 +142,52 @@ async fn pages_work_without_scripts() {
     browser.click(&switch).await;
     browser.press("Keys").await;
     browser.see("ci").await;
+    browser.assert_quiet().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn forms_work_without_scripts() {
+    let story = Story::prepare().await;
+    let browser = Browser::start(story.stage.url()).await;
+    let off = json!({"value": true});
+    let driver = &browser.driver;
+    driver
+        .devtools("Emulation.setScriptExecutionDisabled", off)
+        .await;
+    sign_in(&browser, OPERATOR).await;
+
+    let folder = tempfile::tempdir().unwrap();
+    let skill = SkillFixture::new("greeter").write_to(folder.path());
+    browser.press("Upload a skill").await;
+    let field = browser.field("Files or archives").await;
+    let file = skill.join("SKILL.md");
+    driver.type_into(&field, file.to_str().unwrap()).await;
+    browser.press("Check").await;
+    browser.see("can be published").await;
+    browser.press("Publish").await;
+    browser.expect("//h1[.='greeter']", "the new skill").await;
+
+    browser.open("/console/keys").await;
+    browser.press("Create a key").await;
+    browser.fill("Name", "by hand").await;
+    browser.press("Create the key").await;
+    browser.see("the only time").await;
+
+    browser.open("/console/playground").await;
+    browser.fill("Model", "demo").await;
+    browser.fill("Message", "hello there").await;
+    browser.press("Run").await;
+    browser
+        .expect("//h1[starts-with(., 'Run')]", "the run, ended or not")
+        .await;
+    let run = story.stage.runs(OPERATOR, 3).await.remove(0);
+    browser.open(&format!("/console/runs/{run}")).await;
+    browser.see("You said: hello there").await;
+
+    browser.open("/console/audit").await;
+    browser.fill("Action", "key.create").await;
+    browser.press("Search").await;
+    let only = "//tbody[.//code[.='key.create']][not(.//code[.='skill.create'])]";
+    browser.expect(only, "only what was searched for").await;
     browser.assert_quiet().await;
 }

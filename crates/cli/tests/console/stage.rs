@@ -52,6 +52,11 @@ impl Stage {
         self.server.url()
     }
 
+    /// Where the server's data are.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.server.folder()
+    }
+
     /// A key of a tenant with scopes, separated by commas.
     pub(crate) fn key(&self, name: &str, tenant: &str, scopes: &str) -> String {
         let mut command = prowess(self.server.folder());

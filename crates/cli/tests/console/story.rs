@@ -2,6 +2,7 @@
 //! script, and the script makes a text, a table and a picture.
 
 use prowess_testkit::SkillFixture;
+use serde_json::Value;
 
 use crate::stage::{OPERATOR, Stage};
 
@@ -66,6 +67,11 @@ pub(crate) struct Story {
     pub(crate) stage: Stage,
     pub(crate) skill: String,
     pub(crate) run: String,
+    /// Where the code of the run worked.
+    pub(crate) container: String,
+    /// A text that the run made.
+    pub(crate) file: String,
+    pub(crate) key: String,
 }
 
 impl Story {
@@ -82,17 +88,34 @@ impl Story {
         stage.ask(OPERATOR, &skill, "hello").await;
         let runs = stage.runs(OPERATOR, 2).await;
         let run = runs[1].clone();
-        Story { stage, skill, run }
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let record = stage.get(OPERATOR, &format!("/v1/runs/{run}")).await;
+        let containers = stage.get(OPERATOR, "/openai/v1/containers").await;
+        let keys = stage.get(OPERATOR, "/v1/admin/keys").await;
+        Story {
+            container: text(&containers["data"][0]["id"]),
+            file: text(&record["files"][0]["file_id"]),
+            key: text(&keys["data"][0]["id"]),
+            stage,
+            skill,
+            run,
+        }
     }
 
     /// Every page that shows something: a name for its picture, and its address.
     pub(crate) fn pages(&self) -> Vec<(&'static str, String)> {
         let skill = &self.skill;
         let run = &self.run;
+        let tab = |name: &str| format!("/console/skills/{skill}?tab={name}");
         [
             ("skills", "/console/skills".to_owned()),
             ("skills-search", "/console/skills?q=report".to_owned()),
             ("skill", format!("/console/skills/{skill}")),
+            ("skill-raw", format!("/console/skills/{skill}?raw=1")),
+            ("skill-files", tab("files")),
+            ("skill-versions", tab("versions")),
+            ("skill-usage", tab("usage")),
+            ("skill-install", tab("install")),
             ("version", format!("/console/skills/{skill}/versions/2")),
             (
                 "compare",
@@ -100,11 +123,22 @@ impl Story {
             ),
             ("upload", "/console/upload".to_owned()),
             ("playground", "/console/playground".to_owned()),
+            (
+                "playground-filled",
+                format!("/console/playground?model=demo&message=Hi&skill={skill}"),
+            ),
             ("runs", "/console/runs".to_owned()),
             ("run", format!("/console/runs/{run}")),
+            ("preview", format!("/console/preview/files/{}", self.file)),
             ("containers", "/console/containers".to_owned()),
+            (
+                "container",
+                format!("/console/containers/{}", self.container),
+            ),
             ("usage", "/console/usage".to_owned()),
+            ("usage-skills", "/console/usage?by=skill".to_owned()),
             ("keys", "/console/keys".to_owned()),
+            ("one-key", format!("/console/keys/{}", self.key)),
             ("providers", "/console/providers".to_owned()),
             ("audit", "/console/audit".to_owned()),
             ("settings", "/console/settings".to_owned()),

@@ -178,6 +178,23 @@ async fn usage_is_shown_by_day_model_and_key_and_as_a_file() {
 }
 
 #[tokio::test]
+async fn pages_without_anything_to_show_give_the_next_command() {
+    let console = Console::start().await;
+    for (path, command) in [
+        ("/console/keys", "prowess keys create"),
+        ("/console/usage", "prowess run"),
+        ("/console/audit", "prowess skill push"),
+        ("/console/runs", "prowess run"),
+    ] {
+        let page = console.get(path).await;
+        let main = page.main();
+        assert!(main.contains("class=\"empty\""), "{path}: {main}");
+        let copied = format!("data-copy=\"{command}");
+        assert!(main.contains(&copied), "{path}: {main}");
+    }
+}
+
+#[tokio::test]
 async fn the_audit_log_is_searched_and_exported() {
     let console = Console::start().await;
     for name in ["one", "two"] {

@@ -120,6 +120,7 @@ async fn a_skill_is_shown_rendered_raw_and_by_files() {
     }
     let usage = console.get(&format!("{here}?tab=usage")).await;
     assert!(usage.main().contains("No run has used"), "{}", usage.main());
+    assert!(usage.main().contains("prowess run"), "{}", usage.main());
     record_usage(&console, &id).await;
     let usage = console.get(&format!("{here}?tab=usage")).await;
     let main = usage.main();

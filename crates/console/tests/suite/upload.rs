@@ -1,6 +1,10 @@
 //! Uploading: what the checks say first, and then publishing.
 
+use axum::Router;
+use axum::routing::get;
 use http::{Method, StatusCode};
+use prowess_server::{ImportHosts, ServerSettings};
+use prowess_skill::{ArchiveLayout, Bundle, BundleLimits};
 use prowess_store::KeyScope;
 use prowess_testkit::SkillFixture;
 
@@ -107,6 +111,58 @@ async fn folders_and_archives_are_checked_together() {
     );
     let page = console.get("/console/skills").await;
     assert!(page.main().contains(">greeter<") && page.main().contains(">parter<"));
+}
+
+/// A skill as an archive.
+fn archive(skill: &SkillFixture) -> Vec<u8> {
+    let bundle = Bundle::from_files(skill.files(), &BundleLimits::default()).unwrap();
+    let layout = ArchiveLayout::wrapped(skill.name()).unwrap();
+    bundle.to_zip(&layout).unwrap()
+}
+
+#[tokio::test]
+async fn archives_are_uploaded_like_folders() {
+    let console = Console::start().await;
+    let (one, two) = (SkillFixture::new("first"), SkillFixture::new("second"));
+    let (one, two) = (archive(&one), archive(&two));
+    let files: &[(&str, &str, &[u8])] = &[(FIELD, "one.zip", &one), (FIELD, "two.skill", &two)];
+    let page = check(&console, files).await;
+    let ids = pending(&page);
+    assert_eq!(ids.len(), 2, "{}", page.main());
+    let fields = [("pending", ids[0].as_str()), ("pending", ids[1].as_str())];
+    let page = console.post("/console/upload/publish", &fields).await;
+    assert_eq!(page.status, StatusCode::SEE_OTHER, "{}", page.text());
+    let page = console.get("/console/skills").await;
+    assert!(page.main().contains(">first<") && page.main().contains(">second<"));
+    // What is published already is left as it is.
+    let page = check(&console, files).await;
+    let unchanged = page.main().matches("Nothing changed").count();
+    assert_eq!(unchanged, 2, "{}", page.main());
+}
+
+#[tokio::test]
+async fn an_import_shows_what_is_new_and_that_nothing_changed() {
+    let console = Console::with(ServerSettings {
+        import_hosts: ImportHosts::Private,
+        ..ServerSettings::default()
+    })
+    .await;
+    let skill = archive(&SkillFixture::new("greeter"));
+    let site = Router::new().route("/one.zip", get(move || async move { skill }));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/one.zip", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, site).await });
+    for expected in ["created", "nothing changed"] {
+        let page = console
+            .post("/console/upload/import", &[("url", url.as_str())])
+            .await;
+        assert_eq!(page.status, StatusCode::OK, "{}", page.text());
+        let main = page.main();
+        assert!(main.contains(">greeter</a>"), "{main}");
+        assert!(main.contains(&format!(">{expected}</span>")), "{main}");
+    }
+    let list = console.api(Method::GET, "/v1/skills", &[], "").await;
+    assert_eq!(list.json()["data"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

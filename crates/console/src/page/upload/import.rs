@@ -51,15 +51,19 @@ pub(super) async fn import(
 impl ImportRow {
     fn read(value: &Value) -> ImportRow {
         let outcome = text(value, "outcome");
+        let badge = match outcome.as_str() {
+            "created" => "ok",
+            "unchanged" => "muted",
+            _ => "bad",
+        };
         let id = Some(text(value, "skill_id")).filter(|id| !id.is_empty());
         ImportRow {
             name: text(value, "name"),
-            badge: match outcome.as_str() {
-                "created" => "ok",
-                "unchanged" => "muted",
-                _ => "bad",
+            badge,
+            outcome: match outcome.as_str() {
+                "unchanged" => "nothing changed".to_owned(),
+                _ => outcome,
             },
-            outcome,
             href: id.map(|id| format!("/console/skills/{}", segment(&id))),
             version: text(value, "version"),
             error: text(value, "error"),

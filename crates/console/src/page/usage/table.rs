@@ -63,6 +63,11 @@ impl UsageLine {
         }
     }
 
+    /// The id of a key, if it is one.
+    pub(super) fn key_id(&self) -> Option<&str> {
+        Some(self.name.as_str()).filter(|name| name.starts_with("key_"))
+    }
+
     pub(super) fn shown_requests(&self) -> String {
         self.requests.map(count).unwrap_or_default()
     }
