@@ -1,7 +1,7 @@
 //! `prowess call SOURCE TOOL --args JSON`
 
 use std::io::{IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -72,6 +72,7 @@ async fn call(args: &Args, refreshed: &SkillSnapshot, input: &Value) -> anyhow::
             Ok(Exit::Problems)
         }
     };
+    signals.end_process(Exit::Problems as u8);
     // Also after an error: the container has no other use.
     let closed = match &workspace {
         Some(workspace) => workspace.close().await,
@@ -168,16 +169,16 @@ async fn finish(args: &Args, toolbox: &Toolbox, outcome: &ToolOutcome) -> anyhow
             ContentPart::Text(text) => {
                 output::print_foreign(&format!("{}\n", text.trim_end_matches('\n')))?
             }
-            ContentPart::Binary { mime, data } => write_binary(mime, data, args.out.as_deref())?,
+            ContentPart::Binary { mime, data } => write_binary(mime, data)?,
         }
     }
     Ok(())
 }
 
 /// Writes binary content to standard output, but never to a terminal.
-fn write_binary(mime: &str, data: &[u8], out: Option<&Path>) -> anyhow::Result<()> {
+fn write_binary(mime: &str, data: &[u8]) -> anyhow::Result<()> {
     let mut stdout = std::io::stdout().lock();
-    if stdout.is_terminal() && out.is_none() {
+    if stdout.is_terminal() {
         output::print_remark(&format!(
             "{mime}, {}; redirect it to a file",
             output::format_size(data.len() as u64)

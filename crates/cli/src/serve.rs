@@ -4,6 +4,7 @@ mod hang_up;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use prowess_provider::Providers;
@@ -206,5 +207,23 @@ impl Signals {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+}
+
+/// Signals within this time are one: `timeout`, for example, sends its signal twice.
+const ONE_SIGNAL: Duration = Duration::from_millis(500);
+
+impl Signals {
+    /// Ends the process at the next signal. For what is left to do after the first one, or when
+    /// nobody waits for one any more: without this, further signals would have no effect.
+    pub(super) fn end_process(self, code: u8) {
+        tokio::spawn(async move {
+            tokio::time::sleep(ONE_SIGNAL).await;
+            // These receive only what comes from now on.
+            if let Ok(mut later) = Signals::listen() {
+                later.next().await;
+                std::process::exit(code.into());
+            }
+        });
     }
 }

@@ -369,7 +369,7 @@ fn a_killed_command_continues_its_batch_and_a_change_is_an_error() {
     exit 3
     --- stdout
     --- stderr
-    error: out.jsonl.prowess-batch.json has a batch that is not finished, and this is not the same: the lines of prompts.txt; --model: it was hero; restore it to continue, or pass --force to submit a new batch
+    error: out.jsonl.prowess-batch.json has an unfinished batch, and what it was submitted with has changed: the lines of prompts.txt; --model: it was hero; restore it to continue, or pass --force to submit a new batch
     ");
     bed.write("prompts.txt", "one\nwait\n");
     let mut second = Running::start(&mut bed.remote(proxy.url(), &args));

@@ -178,7 +178,7 @@ fn skills_of_the_server_are_named_by_id_or_name() {
     exit 3
     --- stdout
     --- stderr
-    error: `great` is not a folder or an archive here, and no skill of SERVER is called so
+    error: `great` is not a folder or an archive here, and no skill of SERVER has this name
     ");
 }
 
@@ -431,15 +431,20 @@ fn help_describes_following_and_cancelling() {
 
     Options:
           --limit <LIMIT>      How many to list [default: 20]
-          --tenant <TENANT>    The tenant [default: default]
+          --state <STATE>      Only runs in this state, or that ended so
+          --model <MODEL>      Only runs of this model
+          --skill <SKILL>      Only runs with this skill, by its id or name
+          --key <ID>           Only runs of this key, by its id
+          --since <TIME>       Only runs since this time: 7d, 24h, 2026-11-01
+          --until <TIME>       Only runs before this time
+          --server <URL>       The server's URL; without it, the local store
+          --api-key <KEY>      With --server: an API key, or the master key [env: PROWESS_API_KEY]
+          --tenant <TENANT>    Without --server: the tenant [default: default]
           --json               Print JSON
           --config <FILE>      Configuration file; default: prowess.toml in the current folder, if it
                                exists [env: PROWESS_CONFIG=]
           --data-dir <FOLDER>  Data directory (database, files, sandboxes) [env: PROWESS_DATA_DIR=]
       -h, --help               Print help
-
-    Runs are listed and shown from the local store. A server on another machine has its own in its
-    console, and at GET /v1/runs.
     ");
     assert_snapshot!(help(&["runs", "attach", "--help"]), @"
     Follow a run of a server until it ends

@@ -430,6 +430,22 @@ fn a_task_is_routed_on_a_server_and_in_folders_alike() {
     );
     let empty = run_command(&server, &["skill", "route", " ", path]);
     assert_ne!(empty.code, 0);
+    // One that models may not load is found, but in no catalogue.
+    let hidden = SkillFixture::new("walrus")
+        .field("description", "Counts walruses.")
+        .field("disable-model-invocation", "true");
+    let folder = hidden.write_to(&skills);
+    let push = ["skill", "push", folder.to_str().unwrap(), "--json"];
+    run_command(&server, &push).json();
+    let route = ["skill", "route", "count a walrus", path, "--json"];
+    let local = run_command(&server, &route).json();
+    let route = ["skill", "route", "count a walrus", "--json", "--server"];
+    let stored = run_command(&server, &route).json();
+    for ranking in [&stored, &local] {
+        let best = ranking.pointer("/data/0").unwrap();
+        assert_eq!(best["name"], "walrus", "{ranking}");
+        assert_eq!(best["in_catalogue"], false, "{ranking}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod doctor;
 mod markdown;
 mod runtimes;
+mod terminal;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -15,6 +16,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
+use terminal::on_a_terminal;
 
 /// The command in a folder of its own, with this configuration.
 struct Place(TempDir);
@@ -106,31 +108,12 @@ fn hidden_files_of_the_folder_are_not_replaced_by_outputs() {
     }
 }
 
-/// Runs a program on a terminal of its own, and prints what was shown there.
-const ON_A_TERMINAL: &str = "import os, pty, sys
-pid, terminal = pty.fork()
-if pid == 0:
-    os.execv(sys.argv[1], sys.argv[1:])
-shown = b''
-try:
-    while piece := os.read(terminal, 4096):
-        shown += piece
-except OSError:
-    pass
-os.waitpid(pid, 0)
-sys.stdout.buffer.write(shown)";
-
 #[test]
 fn output_in_a_terminal_has_text_and_colours_and_cannot_steer_it() {
     let place = Place::new(REDUCED);
     let text = r"\033[31mred\033[0m \033]52;c;ZXZpbA==\007 \033[2J end";
     let arguments = ["sandbox", "exec", "--", "printf", text];
-    let inner = place.command(&arguments);
-    let mut outer = Command::new("/usr/bin/python3");
-    outer.args(["-c", ON_A_TERMINAL]).arg(inner.get_program());
-    outer.args(inner.get_args()).current_dir(place.folder());
-    outer.env("PROWESS_DATA_DIR", place.folder().join("data"));
-    outer.env_remove("PROWESS_CONFIG");
+    let mut outer = on_a_terminal(&place.command(&arguments));
     let shown = String::from_utf8(outer.output().unwrap().stdout).unwrap();
     assert!(shown.contains("\u{1b}[31mred\u{1b}[0m"), "{shown:?}");
     assert!(shown.contains(" end"), "{shown:?}");

@@ -2,11 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod terminal;
+
 use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
 use prowess_testkit::SkillFixture;
 use serde_json::Value;
+use terminal::on_a_terminal;
 
 /// A folder with two skills, and the command in it.
 struct Workdir {
@@ -166,6 +169,21 @@ fn call_reads_files_without_a_sandbox_byte_for_byte() {
         "--reduced",
     ]);
     assert_eq!(output.stdout, b"\x89PNG\r\n\x1a\n\0\0");
+}
+
+#[test]
+fn what_is_not_text_is_never_written_to_a_terminal() {
+    let workdir = Workdir::new();
+    let file = r#"{"name": "maths", "path": "pixel.png"}"#;
+    let read = ["call", "skills/maths", "read_skill_resource", "--reduced"];
+    let outs: [&[&str]; 2] = [&[], &["--out", "out"]];
+    for out in outs {
+        let command = workdir.command(&[&read[..], &["--args", file], out].concat());
+        let shown = on_a_terminal(&command).output().unwrap().stdout;
+        let shown = String::from_utf8_lossy(&shown);
+        assert!(shown.contains("redirect it to a file"), "{shown:?}");
+        assert!(!shown.contains("PNG"), "{shown:?}");
+    }
 }
 
 #[test]

@@ -238,8 +238,8 @@ impl BatchCommand<'_> {
             let changes = state.changes(&job, &self.input.name);
             if !changes.is_empty() {
                 anyhow::bail!(
-                    "{} has a batch that is not finished, and this is not the same: {}; restore \
-                     it to continue, or pass --force to submit a new batch",
+                    "{} has an unfinished batch, and what it was submitted with has changed: {}; \
+                     restore it to continue, or pass --force to submit a new batch",
                     file.name(),
                     changes.join("; ")
                 );

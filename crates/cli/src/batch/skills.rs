@@ -86,7 +86,7 @@ impl NamedSkill {
                     version: None,
                 }),
                 Err(Error::NotFound(_)) => anyhow::bail!(
-                    "`{}` is not a folder or an archive here, and no stored skill is called so",
+                    "`{}` is not a folder or an archive here, and no stored skill has this name",
                     self.named
                 ),
                 Err(error) => Err(error.into()),

@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Tokens per minute, in and out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     tpm: Option<u64>,
-    /// Budget: 5, 5/day or 100/month, in the currency of the prices under [[models]]
+    /// Budget: 5, 5/day or 100/month, in the currency of the prices (known models: US dollars)
     #[arg(long, value_name = "AMOUNT[/day|month]", value_parser = parse_budget)]
     budget: Option<KeyBudget>,
     /// Days until the key expires; default: never

@@ -114,7 +114,7 @@ async fn skill_json(client: &Client, skill: NamedSkill) -> anyhow::Result<Value>
         NamedSkill::Name(name) => match client.find(&name).await {
             Ok(found) => (found.id, None),
             Err(Error::NotFound(_)) => anyhow::bail!(
-                "`{name}` is not a folder or an archive here, and no skill of {} is called so",
+                "`{name}` is not a folder or an archive here, and no skill of {} has this name",
                 client.server()
             ),
             Err(error) => return Err(error.into()),

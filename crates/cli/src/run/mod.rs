@@ -163,8 +163,14 @@ async fn start_and_follow(
     };
     match started {
         Some(Ok(run)) => follow(args, prowess, run, signals, reporter).await,
-        Some(Err(error)) => report_failure(reporter, &error),
-        None => report_interrupt(reporter, signals),
+        Some(Err(error)) => {
+            signals.end_process(Exit::Problems as u8);
+            report_failure(reporter, &error)
+        }
+        None => {
+            signals.end_process(Exit::Problems as u8);
+            report_interrupt(reporter)
+        }
     }
 }
 
@@ -178,7 +184,7 @@ async fn open_prowess(args: &Args, config: &Config) -> anyhow::Result<Prowess> {
         // No sandboxes are prepared for further commands.
         false => builder.sandbox(move |settings| {
             settings.warm = 0;
-            settings.allow_reduced = reduced;
+            settings.allow_reduced |= reduced;
         }),
     };
     builder.open().await.context("cannot start")
@@ -266,13 +272,14 @@ async fn follow(
         ended = tokio::time::timeout(time, follow_events) => Some(ended),
         () = signals.next() => None,
     };
+    signals.end_process(Exit::Problems as u8);
     let exit = match ended {
         Some(Ok(exit)) => exit?,
         Some(Err(_)) => {
             reporter.on_failed("time-up", "the run timed out")?;
             Exit::Problems
         }
-        None => report_interrupt(reporter, signals)?,
+        None => report_interrupt(reporter)?,
     };
     let mut folder = OutputFolder::new(&args.out);
     if args.force {
@@ -292,12 +299,8 @@ async fn follow(
     })
 }
 
-/// What the run has made is still saved, and its end recorded; a second signal ends the process.
-fn report_interrupt(reporter: &mut dyn RunReporter, mut signals: Signals) -> anyhow::Result<Exit> {
-    tokio::spawn(async move {
-        signals.next().await;
-        std::process::exit(Exit::Problems as i32);
-    });
+/// What the run has made is still saved, and its end recorded.
+fn report_interrupt(reporter: &mut dyn RunReporter) -> anyhow::Result<Exit> {
     reporter.on_failed("interrupted", "the run was interrupted")?;
     Ok(Exit::Problems)
 }

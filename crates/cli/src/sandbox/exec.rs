@@ -118,6 +118,7 @@ async fn execute(args: Args, skills: Vec<SkillFiles>) -> anyhow::Result<ExitCode
         ran = run_command(&args, &sandbox, &container, stdin) => ran,
         () = signals.next() => Ok(ExitCode::from(INTERRUPTED)),
     };
+    signals.end_process(INTERRUPTED);
     // Also after an error: nobody knows its id.
     let removed = match args.container {
         None => sandbox.destroy(OWNER, &container).await,
@@ -228,8 +229,6 @@ async fn forward_output(mut receiver: mpsc::UnboundedReceiver<OutputChunk>) {
             OutputStream::Stderr => stderr.write(&chunk.bytes),
         };
     }
-    let _ = stdout.finish();
-    let _ = stderr.finish();
 }
 
 fn read_stdin() -> anyhow::Result<Vec<u8>> {

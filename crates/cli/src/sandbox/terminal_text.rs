@@ -15,7 +15,9 @@ const MAX_COLOUR_BYTES: usize = 40;
 const RESET: &str = "\u{1b}[0m";
 
 /// Writes one stream of a command: byte for byte, but to a terminal as [`TerminalText`] shows it.
-pub(super) struct CommandOutputWriter<W> {
+/// When it is dropped, it writes what was held back, and ends colours: a command may also end
+/// because somebody has interrupted it.
+pub(super) struct CommandOutputWriter<W: Write> {
     to: W,
     terminal: Option<TerminalText>,
 }
@@ -25,20 +27,23 @@ impl<W: Write + IsTerminal> CommandOutputWriter<W> {
         let terminal = to.is_terminal().then(TerminalText::default);
         Self { to, terminal }
     }
+}
 
+impl<W: Write> CommandOutputWriter<W> {
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.terminal {
             Some(text) => self.to.write_all(text.show(bytes).as_bytes()),
             None => self.to.write_all(bytes),
         }
     }
+}
 
-    /// Writes what was held back, after the last piece.
-    pub(super) fn finish(&mut self) -> io::Result<()> {
-        if let Some(text) = &mut self.terminal {
-            self.to.write_all(text.finish().as_bytes())?;
-        }
-        self.to.flush()
+impl<W: Write> Drop for CommandOutputWriter<W> {
+    fn drop(&mut self) {
+        let rest = self.terminal.as_mut().map(TerminalText::finish);
+        // A closed reader, such as `head`, is not an error.
+        let _ = self.to.write_all(rest.unwrap_or_default().as_bytes());
+        let _ = self.to.flush();
     }
 }
 
@@ -185,6 +190,19 @@ mod tests {
         let long = format!("\u{1b}[{}m", "1;".repeat(1_000));
         assert!(!shown(&[long.as_bytes()]).contains('\u{1b}'));
         assert_eq!(shown(&[b"a\xffb\xc3"]), "a\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn an_interrupted_command_leaves_no_colour_behind() {
+        let mut shown = Vec::new();
+        let mut writer = CommandOutputWriter {
+            to: &mut shown,
+            terminal: Some(TerminalText::default()),
+        };
+        writer.write(b"\x1b[31mred \x1b[3").unwrap();
+        drop(writer);
+        let expected = format!("\u{1b}[31mred \u{fffd}[3{RESET}");
+        assert_eq!(String::from_utf8(shown).unwrap(), expected);
     }
 
     #[test]

@@ -102,7 +102,7 @@ fn catalogue_table(catalogue: &Catalogue, sources: &[LabelledSource]) -> Table {
     for (name, entry) in &catalogue.entries {
         let mut row = vec![
             strip_controls(name, true),
-            entry.skill.version.clone().unwrap_or_else(|| "-".into()),
+            strip_controls(entry.skill.version.as_deref().unwrap_or("-"), true),
             tool_count(entry),
             entry.skill.bundle.len().to_string(),
             format_size(entry.skill.bundle.total_bytes()),

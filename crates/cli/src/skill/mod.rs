@@ -59,8 +59,8 @@ pub(super) enum Command {
     /// Upload skills to a server
     ///
     /// Each becomes a new skill, or a new version of the skill with the same name. Nothing is
-    /// uploaded when the latest version has the same files. Of several skills the others are
-    /// uploaded when one is refused; then the exit code is 1.
+    /// uploaded when the latest version has the same files. If one of several skills is refused,
+    /// the others are still uploaded, and the exit code is 1.
     Push(push::Args),
     /// Download a skill from a server
     Pull(pull::Args),
@@ -73,9 +73,9 @@ pub(super) enum Command {
     Versions(versions::Args),
     /// Show what differs between two versions of a skill, or between two skills
     ///
-    /// The versions are those of a skill on a server, two skills are on this machine. Compared are
-    /// fields of the frontmatter, files, diagnostics and findings of the scanner. The exit code is
-    /// 1 if anything differs.
+    /// Versions are those of a skill on a server; two skills are compared on this machine. The
+    /// comparison has fields of the frontmatter, files, diagnostics and findings of the scanner.
+    /// The exit code is 1 if anything differs.
     Diff(diff::Args),
     /// List, set, move or delete the labels of a skill on a server
     ///

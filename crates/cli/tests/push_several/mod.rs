@@ -90,3 +90,25 @@ fn a_folder_of_skills_is_pushed_whole_and_what_is_refused_is_named() {
     assert_eq!((nowhere.code, nowhere.stdout.lines().count()), (3, 1));
     assert_eq!(nowhere.stderr.matches("cannot reach").count(), 1);
 }
+
+#[test]
+fn a_skill_for_which_there_is_no_room_does_not_keep_others_from_the_server() {
+    let settings = tempfile::tempdir().unwrap();
+    let config = settings.path().join("prowess.toml");
+    std::fs::write(&config, "[store]\ntenant_skills = 1\n").unwrap();
+    let server = TestServer::start(&[("PROWESS_CONFIG", config.to_str().unwrap())]);
+    let folder = server.folder().join("skills");
+    SkillFixture::new("notes").write_to(&folder);
+    let path = folder.to_str().unwrap();
+    let push = || run_command(&server, &["skill", "push", path]);
+    assert_eq!(push().code, 0);
+    for name in ["a-first", "b-second"] {
+        SkillFixture::new(name).write_to(&folder);
+    }
+    let pushed = push();
+    assert_eq!(pushed.code, 1, "{}", pushed.stderr);
+    let last = pushed.stdout.lines().last();
+    assert_eq!(last, Some("3 skills: 1 unchanged, 2 not uploaded"));
+    let refused = pushed.stderr.matches("storage-quota-exceeded").count();
+    assert_eq!(refused, 2, "{}", pushed.stderr);
+}

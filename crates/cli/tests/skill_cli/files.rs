@@ -46,6 +46,14 @@ fn a_list_shows_labels_and_what_hides_what() {
 }
 
 #[test]
+fn a_version_in_a_list_cannot_steer_a_terminal() {
+    let head = "name: sly\ndescription: Fine.\nversion: \"1\\u001b[2J\"";
+    let workdir = Workdir::new().with_file("sly/SKILL.md", format!("---\n{head}\n---\nx"));
+    let shown = workdir.run(&["skill", "list", "sly"]);
+    assert!(shown.contains(" 1\u{fffd}[2J "), "{shown}");
+}
+
+#[test]
 fn packing_twice_gives_the_same_bytes_and_overwrites_only_with_force() {
     let workdir = Workdir::new().with_skill("good");
     for (first, second) in [

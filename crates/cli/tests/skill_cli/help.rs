@@ -26,9 +26,11 @@ fn help_names_the_verbs_and_the_exit_codes() {
       cluster          Show the gateways and workers of a cluster
       keys             Create, list, change, rotate and revoke API keys
       audit            Read the audit log
+      tenants          List the tenants of a server
+      providers        Show the health of a server's providers
       runs             List runs, show one, follow or cancel a run of a server
       batches          List batches, show one, or cancel one
-      config           Check a configuration, print its schema, or import one from LiteLLM
+      config           Check, show or reload a configuration, or import one from LiteLLM
       models           Show known models, their limits and prices
       usage            Show model usage and cost
       sandbox          Run commands in the sandbox, without a server

@@ -110,6 +110,7 @@ impl TestGateway {
     pub(crate) async fn begin(&self, path: &str, body: &Value) -> reqwest::Response {
         let url = format!("{}{path}", self.server.url());
         let mut request = self.http.post(url).bearer_auth(MASTER);
+        request = request.header("content-type", "application/json");
         if path.starts_with("/v1/messages") {
             request = request.header("anthropic-version", "2023-06-01");
         }

@@ -140,20 +140,21 @@ fn first_error(loaded: &LoadedSkill) -> String {
     format!("{} ({}){fix}", first.message, first.code)
 }
 
+/// The code of an upload for which the tenant has no room left. A smaller skill, or one that is
+/// stored already, may still find a place.
+const NO_ROOM: &str = "storage-quota-exceeded";
+
 /// Whether an error says nothing about the skill: the server is not there, or refuses the key.
 fn concerns_all(error: &Error) -> bool {
-    matches!(
-        error,
+    match error {
         Error::HttpClient(_)
-            | Error::InvalidServerUrl(_)
-            | Error::InvalidKey
-            | Error::Unreachable { .. }
-            | Error::Redirected { .. }
-            | Error::Refused {
-                status: 401 | 403,
-                ..
-            }
-    )
+        | Error::InvalidServerUrl(_)
+        | Error::InvalidKey
+        | Error::Unreachable { .. }
+        | Error::Redirected { .. } => true,
+        Error::Refused { status, code, .. } => matches!(status, 401 | 403) && code != NO_ROOM,
+        _ => false,
+    }
 }
 
 fn refused_json(name: Option<&str>, path: Option<&str>, why: &str) -> Value {
