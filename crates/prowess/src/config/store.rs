@@ -19,7 +19,8 @@ pub(super) struct StoreToml {
     /// file.
     #[schemars(extend("x-shown" = "address"))]
     url: String,
-    /// Maximum size of a tenant's files and skills, with all versions; 0 for no limit.
+    /// Maximum size of a tenant's files, of its skills with all versions, and of its kept runs; 0
+    /// for no limit.
     #[schemars(extend("x-old-names" = ["tenant_bytes"]))]
     tenant_size: BytesSetting,
     /// Maximum files of a tenant, including those that runs created; 0 for no limit.

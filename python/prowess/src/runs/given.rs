@@ -108,8 +108,8 @@ async fn read_source(path: PathBuf, fetch: &FetchSettings) -> Result<Vec<GivenSk
 /// A name that is neither a path nor a stored skill.
 pub(super) fn unknown_name(name: &str) -> PyFailure {
     let why = format!(
-        "`{name}` is no folder, archive or URL, and no stored skill is called so; check the path, \
-         or name the skill by its id"
+        "`{name}` is not a folder, archive or URL, and no stored skill has this name; check the \
+         path, or name the skill by its id"
     );
     PyFailure::new("SourceError", "source-not-found", why)
 }

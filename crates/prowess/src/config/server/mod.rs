@@ -75,7 +75,7 @@ pub(super) struct ServerToml {
     /// Upstream silence before a keep-alive ping in a translated stream; 0 for never.
     #[schemars(extend("x-old-names" = ["ping_seconds"]))]
     ping_interval: DurationSetting,
-    /// How long responses of `/v1/responses` are stored.
+    /// How long stored responses, conversations and chat completions are kept.
     #[schemars(extend("x-old-names" = ["responses_days"]))]
     response_retention: Days,
     /// Whether `/v1/models` includes the models that providers list.
