@@ -14,6 +14,9 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use prowess_store::{PartCost, RunCounts, SkillCost, Store, StoreConfig, TenantId, UsageRow};
+use serde_json::json;
+
 /// A running server; killed when dropped.
 struct TestServer {
     child: Child,
@@ -103,6 +106,65 @@ fn printed(folder: &Path, args: &[&str]) -> serde_json::Value {
     command.env_clear().current_dir(folder).args(args);
     let output = command.arg("--json").arg("--data-dir").arg(folder).output();
     serde_json::from_slice(&output.unwrap().stdout).unwrap()
+}
+
+/// Stores the usage of two requests, of which one had skills.
+async fn record_skill_costs(folder: &Path) {
+    let part = |input_tokens, cache_read_tokens, output_tokens, cost_nanos| PartCost {
+        input_tokens,
+        cache_read_tokens,
+        output_tokens,
+        cost_nanos,
+        ..PartCost::default()
+    };
+    let forms = SkillCost {
+        runs: RunCounts {
+            offered: 1,
+            loaded: 1,
+            used: 1,
+            in_vain: 0,
+        },
+        offered: part(4, 0, 0, 100_000_000),
+        loaded: part(20, 6, 0, 200_000_000),
+        used: part(0, 0, 8, 300_000_000),
+        sandbox_millis: 40,
+        ..SkillCost::new("forms", Some("skill_1"))
+    };
+    let letters = SkillCost {
+        runs: RunCounts {
+            offered: 1,
+            loaded: 1,
+            used: 0,
+            in_vain: 1,
+        },
+        offered: part(3, 0, 0, 50_000_000),
+        loaded: part(9, 0, 0, 10_000_000),
+        ..SkillCost::new("letters", None)
+    };
+    let row = |skills| UsageRow {
+        tenant: TenantId::default_tenant(),
+        key: None,
+        model: "m".to_owned(),
+        provider: "acme".to_owned(),
+        upstream_model: "m".to_owned(),
+        dialect: "chat".to_owned(),
+        status: 200,
+        requests: 1,
+        unpriced: 0,
+        estimated: 0,
+        input_tokens: 100,
+        output_tokens: 50,
+        cache_read_tokens: 60,
+        cache_write_tokens: 20,
+        cost_nanos: 1_000_000_000,
+        millis: 5,
+        sandbox_millis: 70,
+        skills,
+    };
+    let store = Store::open(&StoreConfig::local(folder)).await.unwrap();
+    let rows = [row(vec![forms, letters]), row(Vec::new())];
+    store.record_usage(&rows).await.unwrap();
+    store.close().await;
 }
 
 const CHAT: &str = r#"{"model":"demo","messages":[{"role":"user","content":"Hello"}]}"#;
@@ -241,4 +303,66 @@ fn a_key_is_held_to_its_limits_and_what_it_used_is_there_after_the_end() {
     assert_eq!(used[0]["requests"], 4);
     assert_eq!(used[0]["errors"], 2);
     assert!(used[0]["output_tokens"].as_u64() > Some(0), "{used}");
+}
+
+#[test]
+fn usage_by_skill_of_the_own_store_has_the_parts_of_each_skill_and_what_no_skill_took() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(record_skill_costs(folder.path()));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_prowess"));
+    command.env_clear().current_dir(folder.path());
+    command.args(["usage", "--by", "skill", "--data-dir"]);
+    let output = command.arg(folder.path()).output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{errors}");
+    assert!(errors.contains("2 requests since "), "{errors}");
+    let shown = String::from_utf8(output.stdout).unwrap();
+    let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lines: Vec<String> = shown.lines().map(words).collect();
+    assert_eq!(
+        lines,
+        [
+            "SKILL RUNS OFFERED LOADED USED OTHER COST SANDBOX",
+            "forms 1 4+0 26+0 0+8 - 0.6000 40 ms",
+            "letters 1 3+0 9+0 0+0 - 0.0600 0 ms",
+            "(no skill) - - - - 318+92 1.3400 100 ms",
+        ]
+    );
+
+    let listed = printed(folder.path(), &["usage", "--by", "skill"]);
+    let part = |input: u64, cached: u64, output: u64, cost: f64| {
+        json!({
+            "input_tokens": input, "output_tokens": output, "cache_read_tokens": cached,
+            "cache_write_tokens": 0, "cost": cost,
+        })
+    };
+    let expected = json!([
+        {
+            "skill": "forms", "skill_id": "skill_1", "runs_offered": 1, "runs_loaded": 1,
+            "runs_used": 1, "runs_loaded_in_vain": 0, "sandbox_ms": 40,
+            "offered": part(4, 0, 0, 0.1),
+            "loaded": part(20, 6, 0, 0.2),
+            "used": part(0, 0, 8, 0.3),
+        },
+        {
+            "skill": "letters", "skill_id": null, "runs_offered": 1, "runs_loaded": 1,
+            "runs_used": 0, "runs_loaded_in_vain": 1, "sandbox_ms": 0,
+            "offered": part(3, 0, 0, 0.05),
+            "loaded": part(9, 0, 0, 0.01),
+            "used": part(0, 0, 0, 0.0),
+        },
+        {
+            "skill": null, "input_tokens": 164, "output_tokens": 92, "cache_read_tokens": 114,
+            "cache_write_tokens": 40, "cost": 1.34, "sandbox_ms": 100,
+        },
+    ]);
+    assert_eq!(listed, expected);
+
+    // Another tenant has nothing of it.
+    let other = ["usage", "--by", "skill", "--tenant", "other"];
+    let listed = printed(folder.path(), &other);
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!(listed[0]["skill"], serde_json::Value::Null);
+    assert_eq!(listed[0]["input_tokens"], 0);
 }

@@ -431,7 +431,8 @@ fn help_describes_following_and_cancelling() {
 
     Options:
           --limit <LIMIT>      How many to list [default: 20]
-          --state <STATE>      Only runs in this state, or that ended so
+          --state <STATE>      Only runs in this state, such as running, completed, failed or
+                               interrupted
           --model <MODEL>      Only runs of this model
           --skill <SKILL>      Only runs with this skill, by its id or name
           --key <ID>           Only runs of this key, by its id

@@ -245,7 +245,7 @@ fn keys_are_shown_once_and_end_when_revoked() {
 }
 
 #[test]
-fn a_command_without_a_key_says_how_to_give_it_one() {
+fn a_command_without_a_key_explains_how_to_give_one() {
     let server = TestServer::start(&[]);
     let mut list = prowess(server.folder());
     list.args(["skill", "versions", "pdf-forms", "--server", server.url()]);

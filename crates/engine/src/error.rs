@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_store_says_of_itself_is_in_no_message() {
+    fn what_the_store_reports_of_itself_is_in_no_message() {
         let error = RunError::Store(StoreError::MalformedRow {
             table: "runs",
             reason: "at 10.0.0.7".to_owned(),

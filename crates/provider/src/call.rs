@@ -5,7 +5,7 @@ use http::HeaderMap;
 use prowess_wire::neutral::{ApiError, Request, Response, StreamEvent, replay};
 use prowess_wire::{Dialect, Dropped, ReadContext, WireError, read_response, write_request};
 
-use crate::client_key::CallCredentials;
+use crate::call_credentials::CallCredentials;
 use crate::config::Price;
 use crate::deployments::RouteDecision;
 use crate::error::CallError;

@@ -8,7 +8,7 @@ use prowess_wire::{Dialect, write_request};
 use serde_json::Value;
 
 use crate::call::translated_headers;
-use crate::client_key::CallCredentials;
+use crate::call_credentials::CallCredentials;
 use crate::error::CallError;
 use crate::http::{IdleTimeoutBody, read_all};
 use crate::provider::{HttpBackend, ProviderBackend};

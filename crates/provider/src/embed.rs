@@ -12,7 +12,7 @@ use prowess_wire::embeddings::{
     write_embedding_calls,
 };
 
-use crate::client_key::CallCredentials;
+use crate::call_credentials::CallCredentials;
 use crate::config::Price;
 use crate::deployments::RouteDecision;
 use crate::error::CallError;

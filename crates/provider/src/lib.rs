@@ -27,7 +27,7 @@
 //! | [`kinds`], `descriptor` | one file per kind of provider; what such a file says |
 //! | `upstream` | what every kind does for a call: path, headers, credentials, dialect |
 //! | `client_request`, `credentials` | a client's request; its own key and headers |
-//! | `client_key` | which provider may get a client's own key |
+//! | `client_key`, `call_credentials` | which provider may get a client's own key; what one call has of it |
 //! | `call`, `pass_through`, `events` | the two ways to call |
 //! | `exchange` | one request to a provider, and its error responses |
 //! | `count`, `embed`, `models` | token counts; embeddings; lists of models |
@@ -51,6 +51,7 @@
 mod anthropic_skills;
 mod breaker;
 mod call;
+mod call_credentials;
 mod client_key;
 mod client_request;
 mod cloud_auth;

@@ -9,7 +9,7 @@ use prowess_wire::{
     ClientDialect, add_price_details, is_error, raw, read_token_counts, token_counts_key,
 };
 
-use crate::client_key::CallCredentials;
+use crate::call_credentials::CallCredentials;
 use crate::client_request::ClientRequest;
 use crate::config::Price;
 use crate::deployments::RouteDecision;

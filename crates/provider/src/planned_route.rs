@@ -5,7 +5,7 @@ use prowess_wire::embeddings::EmbeddingRequest;
 use prowess_wire::neutral::Request;
 
 use crate::call::UpstreamReply;
-use crate::client_key::CallCredentials;
+use crate::call_credentials::CallCredentials;
 use crate::client_request::ClientRequest;
 use crate::count::InputTokenCount;
 use crate::credentials::ClientCredentials;

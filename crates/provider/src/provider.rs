@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName};
 
 use crate::breaker::CircuitBreaker;
-use crate::client_key::{CallCredentials, ClientKey};
+use crate::call_credentials::{CallCredentials, ClientKey};
 use crate::config::{ProviderConfig, ProviderConfigError, RetryPolicy, ScriptedOptions};
 use crate::env::Env;
 use crate::error::CallError;

@@ -4,7 +4,7 @@
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use prowess_wire::{ClientDialect, Dialect, is_error};
 
-use crate::client_key::CallCredentials;
+use crate::call_credentials::CallCredentials;
 use crate::credentials::ClientCredentials;
 use crate::error::CallError;
 use crate::http::{ByteStream, IdleTimeoutBody, headers};

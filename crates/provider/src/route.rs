@@ -9,7 +9,7 @@ use prowess_wire::excerpt;
 use prowess_wire::neutral::Request;
 
 use crate::call::UpstreamReply;
-use crate::client_key::CallCredentials;
+use crate::call_credentials::CallCredentials;
 use crate::client_request::ClientRequest;
 use crate::count::InputTokenCount;
 use crate::credentials::ClientCredentials;

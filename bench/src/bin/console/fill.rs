@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use prowess_skill::{LoadOptions, Skill};
 use prowess_store::{
-    NewRun, NewSkill, PartCost, RunCounts, SkillCost, Store, StoreConfig, TenantId, Timestamp,
-    UsageRow,
+    KeyScope, NewKey, NewRun, NewSkill, NewVersion, PartCost, RunCounts, SkillCost, Store,
+    StoreConfig, TenantId, Timestamp, UsageRow,
 };
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
@@ -24,8 +24,10 @@ const STEP: Duration = Duration::from_secs(26);
 
 /// One object of each kind in a store.
 pub(crate) struct FilledStore {
+    /// It has two versions.
     pub(crate) skill: String,
     pub(crate) run: String,
+    pub(crate) key: String,
 }
 
 pub(crate) async fn fill(folder: &Path, skills: usize) -> Result<FilledStore> {
@@ -41,25 +43,52 @@ pub(crate) async fn fill(folder: &Path, skills: usize) -> Result<FilledStore> {
         }
     }
     let skill = ids.get(skills / 2).context("no skills")?.clone();
+    add_version(&store, skills / 2, &skill).await?;
+    let key = add_key(&store).await?;
     let run = add_runs(&store, skills * RUNS_PER_SKILL, &ids).await?;
     store.close().await;
     spread_usage(folder).await?;
-    Ok(FilledStore { skill, run })
+    Ok(FilledStore { skill, run, key })
 }
 
 async fn upload(store: Store, number: usize) -> Result<String> {
-    let text = format!(
-        "---\nname: skill{number}\ndescription: Handles documents of topic{}. Use it when asked \
-         for report {number}.\n---\n# Report {number}\n\nDo what is asked.\n",
-        number % 1_000
-    );
-    let loaded = Skill::from_text(&text, &LoadOptions::default());
-    let skill = loaded.skill.context("the sample skill does not load")?;
+    let skill = sample_skill(number, "Do what is asked.")?;
     let tenant = TenantId::default_tenant();
     let stored = store
         .create_skill(&tenant, &NewSkill::from_skill(&skill))
         .await?;
     Ok(stored.skill.id)
+}
+
+/// Adds another version of the skill of this number.
+async fn add_version(store: &Store, number: usize, id: &str) -> Result<()> {
+    let skill = sample_skill(number, "Do what is asked, and then say so.")?;
+    let tenant = TenantId::default_tenant();
+    let version = NewVersion::from_skill(&skill);
+    store.create_version(&tenant, id, &version).await?;
+    Ok(())
+}
+
+/// Adds a key, and gives its id.
+async fn add_key(store: &Store) -> Result<String> {
+    let new = NewKey {
+        name: "bench",
+        scopes: &[KeyScope::Use],
+        expires_in: None,
+        auto: None,
+    };
+    let (key, _) = store.create_key(&TenantId::default_tenant(), &new).await?;
+    Ok(key.id)
+}
+
+fn sample_skill(number: usize, body: &str) -> Result<Skill> {
+    let text = format!(
+        "---\nname: skill{number}\ndescription: Handles documents of topic{}. Use it when asked \
+         for report {number}.\n---\n# Report {number}\n\n{body}\n",
+        number % 1_000
+    );
+    let loaded = Skill::from_text(&text, &LoadOptions::default());
+    loaded.skill.context("the sample skill does not load")
 }
 
 /// Adds runs and their usage; gives the id of one in the middle.

@@ -14,14 +14,14 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use prowess_bench::server::ServerSetup;
 use prowess_bench::{median, millis, percentile};
-use prowess_bench_report::{Column, Report, Table};
+use prowess_bench_report::{Cell, Column, Report, Table};
 
 use pages::{PAGES, ServedConsole};
 
 const SIZES: [usize; 2] = [100, 10_000];
 const ROUNDS: usize = 50;
 /// What a page may take.
-const MAX_MILLIS: u32 = 100;
+const MAX_MILLIS: f64 = 100.0;
 
 fn main() -> Result<()> {
     let sizes = match std::env::args().skip(1).collect::<Vec<_>>() {
@@ -76,6 +76,7 @@ fn table(sizes: &[usize], times: &[Vec<Vec<Duration>>]) -> Table {
     });
     let others = [
         Column::number("large, 95th percentile", "ms", 2),
+        Column::bar(),
         Column::number("ratio", "×", 2),
     ];
     let mut table = Table::new("pages", medians.chain(others));
@@ -87,8 +88,9 @@ fn table(sizes: &[usize], times: &[Vec<Vec<Duration>>]) -> Table {
         let slow = row.last().and_then(|cell| percentile(cell, 95));
         let slow = millis(slow.unwrap_or_default());
         let ratio = largest / smallest.max(f64::MIN_POSITIVE);
-        let numbers = medians.into_iter().chain([slow, ratio]);
-        table.push(*name, numbers.map(|number| Some(number.into())));
+        let medians = medians.into_iter().map(Cell::from);
+        let rest = [Cell::from(slow), Cell::at_most(MAX_MILLIS), ratio.into()];
+        table.push(*name, medians.chain(rest).map(Some));
     }
     table
 }

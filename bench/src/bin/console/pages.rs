@@ -3,30 +3,41 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use prowess_bench::gateway::request::BenchRequest;
 use prowess_bench::server::{BenchServer, ServerSetup};
+use serde_json::{Value, json};
 
 use super::fill::FilledStore;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Each page: its name in the table, and its address. `{skill}` and `{run}` stand for ids.
-pub(crate) const PAGES: [(&str, &str); 17] = [
+/// Each page: its name in the table, and its address. `{skill}`, `{run}`, `{key}` and
+/// `{container}` stand for ids.
+pub(crate) const PAGES: [(&str, &str); 23] = [
     ("skills", "/console/skills"),
     ("skills, search", "/console/skills?q=documents"),
     ("skill", "/console/skills/{skill}"),
     ("skill, files", "/console/skills/{skill}?tab=files"),
+    ("skill, versions", "/console/skills/{skill}?tab=versions"),
     ("skill, usage", "/console/skills/{skill}?tab=usage"),
+    ("skill, use it", "/console/skills/{skill}?tab=install"),
+    ("version", "/console/skills/{skill}/versions/2"),
+    (
+        "compare two versions",
+        "/console/skills/{skill}/compare?from=1&to=2",
+    ),
     ("upload", "/console/upload"),
     ("playground", "/console/playground"),
     ("runs", "/console/runs"),
     ("runs, failed", "/console/runs?state=failed"),
     ("run", "/console/runs/{run}"),
     ("containers", "/console/containers"),
+    ("container", "/console/containers/{container}"),
     ("usage", "/console/usage"),
     ("usage by skill", "/console/usage?by=skill"),
     ("keys", "/console/keys"),
+    ("key", "/console/keys/{key}"),
     ("providers", "/console/providers"),
     ("audit log", "/console/audit"),
     ("settings", "/console/settings"),
@@ -36,6 +47,7 @@ pub(crate) const PAGES: [(&str, &str); 17] = [
 pub(crate) struct ServedConsole {
     server: BenchServer,
     filled: FilledStore,
+    container: String,
 }
 
 impl ServedConsole {
@@ -45,14 +57,21 @@ impl ServedConsole {
         let model = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
         let server = BenchServer::start(setup, model)?;
         server.sandbox_level().await?;
-        Ok(ServedConsole { server, filled })
+        let container = create_container(&server).await?;
+        Ok(ServedConsole {
+            server,
+            filled,
+            container,
+        })
     }
 
     /// Opens a page to its last byte, and returns how long that took.
     pub(crate) async fn open_page(&self, path: &str) -> Result<Duration> {
         let path = path
             .replace("{skill}", &self.filled.skill)
-            .replace("{run}", &self.filled.run);
+            .replace("{run}", &self.filled.run)
+            .replace("{key}", &self.filled.key)
+            .replace("{container}", &self.container);
         let request = BenchRequest::new("GET", &path, "")
             .with_header("accept", "text/html")
             .with_header("accept-encoding", "gzip");
@@ -63,4 +82,15 @@ impl ServedConsole {
         ensure!(response.status == 200, "{path}: {}", response.status);
         Ok(taken)
     }
+}
+
+/// Makes an empty container, and gives its id.
+async fn create_container(server: &BenchServer) -> Result<String> {
+    let request = BenchRequest::json("/v1/containers", "", &json!({"name": "bench"}));
+    let endpoint = server.endpoint(Ipv4Addr::LOCALHOST);
+    let response = request.send(&endpoint, TIMEOUT).await?;
+    let made = response.json();
+    let id = made.as_ref().and_then(|made| made.get("id"));
+    let id = id.and_then(Value::as_str).map(str::to_owned);
+    id.with_context(|| format!("no container: {} {}", response.status, response.body))
 }

@@ -30,7 +30,7 @@ fn a_key_may_end_with_the_line_of_its_file_and_nothing_else_may_follow() {
 }
 
 #[test]
-fn a_server_of_this_machine_is_not_looked_for_behind_a_proxy() {
+fn a_server_of_this_machine_is_called_without_a_proxy() {
     let server = TestServer::start(&[]);
     let mut list = command(&server, &LIST);
     for name in ["NO_PROXY", "no_proxy"] {

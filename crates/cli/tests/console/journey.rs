@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use prowess_skill::{ArchiveLayout, Bundle, BundleLimits};
 use prowess_testkit::SkillFixture;
 use reqwest::Method;
 use serde_json::Value;
@@ -306,5 +307,35 @@ async fn many_skills_are_dropped_at_once() {
     assert_eq!(browser.place().await, "/console/skills");
     let stored = stage.get(&key, "/v1/skills").await;
     assert_eq!(stored["data"].as_array().unwrap().len(), 2, "{stored}");
+    browser.assert_quiet().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn archives_of_skills_are_dropped_as_files() {
+    let stage = Stage::start(SCRIPT);
+    let key = stage.key("ada", "acme", "admin");
+    let browser = Browser::start(stage.url()).await;
+    sign_in(&browser, &key).await;
+    let folder = tempfile::tempdir().unwrap();
+    let [zip, skill] = [("first", "first.zip"), ("second", "second.skill")].map(|(name, file)| {
+        let files = SkillFixture::new(name).files();
+        let bundle = Bundle::from_files(files, &BundleLimits::default()).unwrap();
+        let layout = ArchiveLayout::wrapped(name).unwrap();
+        let path = folder.path().join(file);
+        fs::write(&path, bundle.to_zip(&layout).unwrap()).unwrap();
+        path
+    });
+    browser.open("/console/upload").await;
+    browser.drop_files("#drop", &[&zip, &skill]).await;
+    for file in ["first.zip", "second.skill"] {
+        let checked = format!("//section[@aria-label='{file}'][contains(., 'can be published')]");
+        browser.expect(&checked, file).await;
+    }
+    browser.press("Publish").await;
+    for name in ["first", "second"] {
+        let listed = format!("//tbody//a[normalize-space(.)='{name}']");
+        browser.expect(&listed, name).await;
+    }
+    assert_eq!(browser.place().await, "/console/skills");
     browser.assert_quiet().await;
 }

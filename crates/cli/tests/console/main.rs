@@ -12,7 +12,8 @@
 //! | [`journey`] | what people do, from signing in to searching the audit log |
 //! | [`keyboard`] | keys, copy buttons, and pages without scripts |
 //! | [`corpus`], [`hostile`] | texts that try to run as code, and all places where they are shown |
-//! | [`playground`] | files in, two models, stopping, and the programs that it shows |
+//! | [`playground`] | files in, two models, stopping, repeating, and the programs that it shows |
+//! | [`containers`] | deleting a container |
 //! | [`pdf`] | pages of PDF files |
 //! | [`crawl`] | every link of the console |
 //! | [`tenancy`] | who sees and changes what |
@@ -38,6 +39,7 @@ mod server;
 
 mod accessible;
 mod browser;
+mod containers;
 mod corpus;
 mod crawl;
 mod driver;

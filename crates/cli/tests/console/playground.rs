@@ -1,10 +1,11 @@
-//! The playground in a browser: files that are sent along, two models beside each other, stopping;
-//! and the programs that it shows, which are run.
+//! The playground in a browser: files that are sent along, two models beside each other, stopping,
+//! repeating a run; and the programs that it shows, which are run.
 
 use std::process::Command;
 
 use prowess_testkit::SkillFixture;
 use prowess_testkit::bytecode::keep_bytecode;
+use serde_json::Value;
 
 use crate::accessible::Rules;
 use crate::browser::Browser;
@@ -12,6 +13,7 @@ use crate::crawl::copied;
 use crate::every_page::{inspect, sign_in};
 use crate::installed::{installed, succeeded};
 use crate::stage::{OPERATOR, Stage};
+use crate::story::Story;
 
 const SCRIPT: &str = r#"
 [[step]]
@@ -21,8 +23,8 @@ calls = [{ name = "bash_code_execution", input = { command = "cat /mnt/data/figu
 
 [[step]]
 when.user = "slowly"
-text = "One word after the other, and never a last one, for as long as somebody waits."
-pace = { chunk = 1, delay_ms = 1000 }
+text = "Nobody waits for this."
+pace = { chunk = 1, delay_ms = 600000 }
 
 [[step]]
 text = "You said: {{user}}"
@@ -63,8 +65,6 @@ async fn two_models_run_beside_each_other_and_each_can_be_stopped() {
     browser.press("Run").await;
     for (at, model) in [(1, "demo"), (2, "second")] {
         let panel = format!("//section[@aria-label='Run of {model}']");
-        let text = format!("{panel}//*[@data-live][contains(., 'O')]");
-        browser.expect(&text, model).await;
         let stop = format!("{panel}//*[@data-stop]");
         let stop = browser.expect(&stop, "the button that stops it").await;
         browser.click(&stop).await;
@@ -74,6 +74,48 @@ async fn two_models_run_beside_each_other_and_each_can_be_stopped() {
     }
     let wrong = inspect(&browser, &Rules::read(), "run-beside").await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The version of its only skill that a run has used, once it is over.
+async fn version_in_run(stage: &Stage, run: &str) -> Value {
+    loop {
+        let record = stage.get(OPERATOR, &format!("/v1/runs/{run}")).await;
+        let version = &record["skills"][0]["version"];
+        if version.is_string() && record["status"] != "running" {
+            return version.clone();
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_repeated_on_other_versions_of_its_skill() {
+    let story = Story::prepare().await;
+    let stage = &story.stage;
+    let browser = Browser::start(stage.url()).await;
+    sign_in(&browser, OPERATOR).await;
+    let mut run = story.run.clone();
+    // The first run has the latest version, so each of these is another one.
+    for (choice, version, runs) in [("default", 1, 3), ("latest", 2, 4)] {
+        let stored = format!("/v1/skills/{}/versions/{version}", story.skill);
+        let stored = stage.get(OPERATOR, &stored).await;
+        assert_ne!(version_in_run(stage, &run).await, stored["id"]);
+        browser.open(&format!("/console/runs/{run}")).await;
+        let option = format!(
+            "//select[@id = //label[.='Versions of its skills']/@for]/option[.='{choice}']"
+        );
+        let option = browser.expect(&option, choice).await;
+        browser.click(&option).await;
+        browser.press("Open in the playground").await;
+        browser.fill("Message", "hello again").await;
+        browser.press("Run").await;
+        browser
+            .expect("//h1[starts-with(., 'Run')]", "the run, ended or not")
+            .await;
+        run = stage.runs(OPERATOR, runs).await.remove(0);
+        assert_eq!(version_in_run(stage, &run).await, stored["id"], "{choice}");
+    }
+    browser.assert_quiet().await;
 }
 
 /// Texts of languages that would run if a program did not quote them.

@@ -23,7 +23,7 @@ async fn upload(bed: &Bed, name: &str, description: &str) -> String {
     made["id"].as_str().unwrap().to_owned()
 }
 
-async fn offers_the_same(database: Option<String>) {
+async fn offers_the_same(database: Option<String>, dialect: KeptDialect) {
     let mut bed = Bed::start(database, &[SHORT_LEASE]).await;
     let mut ids = Vec::new();
     for number in 0..SKILLS {
@@ -31,7 +31,6 @@ async fn offers_the_same(database: Option<String>) {
         ids.push(upload(&bed, &name, "Keeps a log of what was done.").await);
     }
     bed.model.hang_in(2);
-    let dialect = KeptDialect::Messages;
     let body = dialect.body(&format!("{} /write-logs", prompts::WRITE), "auto");
     let mut request = bed.post(dialect.path()).body(body.to_string());
     for (name, value) in dialect.headers("one") {
@@ -70,7 +69,22 @@ async fn offers_the_same(database: Option<String>) {
     assert!(begins_with(messages(3), messages(2)));
 }
 
+/// One test for each dialect: they run at the same time, and wait most of it for leases to end.
+fn offers_the_same_on_both_databases(dialect: KeptDialect) {
+    on_both_databases(async |database| offers_the_same(database, dialect).await);
+}
+
 #[test]
-fn a_resumed_run_with_auto_offers_the_same_skills() {
-    on_both_databases(offers_the_same);
+fn a_resumed_run_of_messages_with_auto_offers_the_same_skills() {
+    offers_the_same_on_both_databases(KeptDialect::Messages);
+}
+
+#[test]
+fn a_resumed_run_of_chat_with_auto_offers_the_same_skills() {
+    offers_the_same_on_both_databases(KeptDialect::Chat);
+}
+
+#[test]
+fn a_resumed_run_of_responses_with_auto_offers_the_same_skills() {
+    offers_the_same_on_both_databases(KeptDialect::Responses);
 }

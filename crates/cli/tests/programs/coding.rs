@@ -108,13 +108,14 @@ fn claude_code_searches_for_tools_and_calls_them_on_models_of_others() {
             [LOAD, MAKE],
             &context,
         );
-        // What it holds back is not offered before the model has searched for it, and it
-        // does not stop searching.
+        // The tool that loads skills, and lists them, is there from the start. What else it holds
+        // back is not offered before the model has searched for it, and it does not stop searching.
         let first = &turns[0].sent.tools;
-        assert!(
-            !first.iter().any(|name| name.starts_with("mcp__skills__")),
-            "{first:?}"
-        );
+        let of_skills = first
+            .iter()
+            .filter(|name| name.starts_with("mcp__skills__"));
+        let of_skills: Vec<_> = of_skills.collect();
+        assert_eq!(of_skills, ["mcp__skills__load_skill"], "{first:?}");
         assert!(
             !first.iter().any(|name| name.contains("Placeholder")),
             "{first:?}"

@@ -89,21 +89,21 @@ fn help_names_the_verbs_and_the_exit_codes() {
 }
 
 #[test]
-fn the_help_of_a_command_says_more_than_the_list_of_commands() {
-    let says = |command: &[&str], expected: &str| {
+fn the_help_of_a_command_has_more_than_the_list_of_commands() {
+    let has = |command: &[&str], expected: &str| {
         let shown = Workdir::new().run(&[command, &["--help"]].concat());
         let words: Vec<_> = shown.split_whitespace().collect();
         assert!(words.join(" ").contains(expected), "{shown}");
     };
-    says(
+    has(
         &["call"],
         "A tool of a skill has a full name, `skill_name__tool`",
     );
-    says(
+    has(
         &["skill", "push"],
         "when the latest version has the same files",
     );
-    says(&["sandbox", "exec"], "writes to /mnt/data are listed");
+    has(&["sandbox", "exec"], "writes to /mnt/data are listed");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use prowess_wire::{ClientDialect, Dialect, is_error};
 use super::address::endpoint_request;
 use super::request::EndpointRequest;
 use super::response::{EndpointFailure, EndpointResponse, read_headers};
-use crate::client_key::CallCredentials;
+use crate::call_credentials::CallCredentials;
 use crate::credentials::ClientCredentials;
 use crate::deployments::plan::RoutePlan;
 use crate::deployments::shape::RequestShape;

@@ -7,7 +7,7 @@ use prowess_wire::Dialect;
 use super::address::{path_url, without_parameter};
 use super::request::ProviderPathRequest;
 use super::response::{EndpointResponse, read_headers};
-use crate::client_key::CallCredentials;
+use crate::call_credentials::CallCredentials;
 use crate::credentials::ClientCredentials;
 use crate::error::CallError;
 use crate::http::{ByteStream, HttpRequest, HttpResponse, IdleTimeoutBody, headers};

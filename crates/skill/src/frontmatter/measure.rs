@@ -18,7 +18,7 @@ pub(super) struct NodeMeasure {
 }
 
 impl NodeMeasure {
-    pub(super) fn of(node: &Node) -> NodeMeasure {
+    pub(super) fn from_node(node: &Node) -> NodeMeasure {
         match &node.kind {
             NodeKind::Scalar { text, .. } => NodeMeasure {
                 nodes: 1,
@@ -26,12 +26,15 @@ impl NodeMeasure {
                 ..NodeMeasure::default()
             },
             NodeKind::Sequence(items) => {
-                let items = items.iter().map(NodeMeasure::of);
+                let items = items.iter().map(NodeMeasure::from_node);
                 NodeMeasure::around(items)
             }
             NodeKind::Mapping(entries) => {
                 let parts = entries.iter().flat_map(|(key, value)| {
-                    [NodeMeasure::of(key).as_key(), NodeMeasure::of(value)]
+                    [
+                        NodeMeasure::from_node(key).as_key(),
+                        NodeMeasure::from_node(value),
+                    ]
                 });
                 NodeMeasure::around(parts)
             }

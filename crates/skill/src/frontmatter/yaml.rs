@@ -228,7 +228,7 @@ impl NodeBuilder<'_> {
                 let target = self.anchors.get(&target);
                 let kind = target.map_or_else(empty_scalar, |node| node.kind.clone());
                 let node = Node { kind, range };
-                self.spend_alias(NodeMeasure::of(&node))?;
+                self.spend_alias(NodeMeasure::from_node(&node))?;
                 self.finish(node, 0)?;
             }
             _ => {}
@@ -261,7 +261,7 @@ impl NodeBuilder<'_> {
     fn finish(&mut self, node: Node, anchor: usize) -> Result<(), YamlError> {
         self.spend_nodes(1)?;
         if anchor > 0 {
-            self.spend_nodes(NodeMeasure::of(&node).nodes)?;
+            self.spend_nodes(NodeMeasure::from_node(&node).nodes)?;
             self.anchors.insert(anchor, node.clone());
         }
         let Some(around) = self.open.last_mut() else {
@@ -275,7 +275,7 @@ impl NodeBuilder<'_> {
             NodeKind::Mapping(entries) => match around.key.take() {
                 Some(key) => entries.push((key, node)),
                 None => {
-                    if NodeMeasure::of(&node).as_key().key_depth > MAX_KEY_DEPTH {
+                    if NodeMeasure::from_node(&node).as_key().key_depth > MAX_KEY_DEPTH {
                         return Err(YamlError::KeysTooDeep(MAX_KEY_DEPTH));
                     }
                     around.key = Some(node);

@@ -224,7 +224,7 @@ fn check_lines(lines: &[String]) {
 }
 
 #[test]
-fn ten_skills_with_long_descriptions_say_what_they_do_and_when_to_use_them() {
+fn of_ten_skills_with_long_descriptions_it_is_listed_what_they_do_and_when_to_use_them() {
     let (tools, lines) = briefly_listed(10);
     assert_eq!(tools, ["load_skill"]);
     assert_eq!(lines.len(), 10);

@@ -189,11 +189,11 @@ fn without_text(mut block: Block) -> Block {
 /// The one call in the field that was there before `tool_calls`, in the form of one of those.
 pub(super) fn former_call(fields: &mut JsonFields<'_>) -> Option<Value> {
     let function = fields.peek("function_call")?;
-    let says = |key: &str| {
+    let has_text = |key: &str| {
         let text = function.get(key).and_then(Value::as_str);
         text.is_some_and(|text| !text.is_empty())
     };
-    if !says("name") && !says("arguments") {
+    if !has_text("name") && !has_text("arguments") {
         return None;
     }
     let function = fields.take("function_call")?;

@@ -488,7 +488,7 @@ fn a_failed_response_keeps_a_code_that_its_clients_know() {
 }
 
 #[test]
-fn a_failed_response_is_shown_to_clients_of_responses_with_all_that_openai_says() {
+fn a_failed_response_is_shown_to_clients_of_responses_with_all_that_openai_sent() {
     let misalignment = json!({"error_type": "other", "review_target": "rt_1",
         "steer": {"message": "Ask first."}});
     let error = json!({"code": "misalignment_policy_violation", "message": "no",
