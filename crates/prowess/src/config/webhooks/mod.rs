@@ -48,6 +48,10 @@ impl Default for WebhooksToml {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "WebhookEndpoint")]
+#[cfg_attr(
+    not(feature = "server"),
+    expect(dead_code, reason = "only a server checks and uses them")
+)]
 struct EndpointToml {
     /// The URL.
     #[schemars(extend("x-shown" = "address"))]
