@@ -8,7 +8,7 @@ use anyhow::{Context as _, ensure};
 use prowess_bench_report::{Machine, OUTPUT_VARIABLE, Results, Table, fill_tables};
 
 use crate::run::{self, cargo, command, root, target};
-use crate::setup;
+use crate::setup::{self, Step};
 
 /// Every benchmark. Those of the sandbox start it from their own binary, so they
 /// are in its package; the others are binaries of the package in `bench/`.
@@ -52,6 +52,10 @@ const WITHOUT_SETUP: [&str; 8] = [
     "routing",
 ];
 
+/// Needs of that only a message server, and an S3 server that keeps everything in memory.
+const CLUSTER: &str = "cluster";
+const CLUSTER_STEPS: [Step; 2] = [Step::Nats, Step::Reference];
+
 /// The profile of released binaries.
 const DIST: &str = "dist";
 
@@ -90,9 +94,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
         return write_readme();
     }
     let selected = args.selected()?;
-    if selected.iter().any(|name| !WITHOUT_SETUP.contains(name)) {
+    let needs_all = |name: &&str| *name != CLUSTER && !WITHOUT_SETUP.contains(name);
+    if selected.iter().any(needs_all) {
         setup::all()?;
         setup::rivals()?;
+    } else if selected.contains(&CLUSTER) {
+        setup::install(CLUSTER_STEPS)?;
     }
     for name in selected {
         let results = Results {

@@ -32,16 +32,19 @@ pub enum ScriptedCommand {
     Count,
     /// Writes 16 MB into the container's folder.
     Write,
+    /// Waits for three seconds.
+    Pause,
 }
 
 impl ScriptedCommand {
-    const ALL: [ScriptedCommand; 6] = [
+    const ALL: [ScriptedCommand; 7] = [
         ScriptedCommand::Print,
         ScriptedCommand::Note,
         ScriptedCommand::Recall,
         ScriptedCommand::Burn,
         ScriptedCommand::Count,
         ScriptedCommand::Write,
+        ScriptedCommand::Pause,
     ];
 
     /// The prompt that triggers it.
@@ -53,6 +56,7 @@ impl ScriptedCommand {
             ScriptedCommand::Burn => "burn",
             ScriptedCommand::Count => "count",
             ScriptedCommand::Write => "write",
+            ScriptedCommand::Pause => "pause",
         }
     }
 
@@ -73,6 +77,7 @@ impl ScriptedCommand {
             ScriptedCommand::Write => {
                 "head -c 16777216 /dev/zero > zeros-$RANDOM && echo written-$((40 + 5))"
             }
+            ScriptedCommand::Pause => "sleep 3; echo paused-$((40 + 7))",
         }
     }
 
@@ -84,6 +89,7 @@ impl ScriptedCommand {
             ScriptedCommand::Burn => "burnt-44",
             ScriptedCommand::Count => "counted-46",
             ScriptedCommand::Write => "written-45",
+            ScriptedCommand::Pause => "paused-47",
         }
     }
 }

@@ -26,6 +26,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -191,6 +192,24 @@ impl BenchServer {
             "the sandbox is not ready after {} s",
             PROBE_TIMEOUT.as_secs()
         )
+    }
+
+    /// How many gateways it knows of its cluster, with itself.
+    pub async fn known_gateways(&self) -> Result<usize> {
+        let request = BenchRequest::new("GET", "/v1/admin/cluster", MASTER_KEY);
+        let endpoint = self.endpoint(Ipv4Addr::LOCALHOST);
+        let answer = request.send(&endpoint, START_TIMEOUT).await?;
+        let status = answer.json().context("the cluster's status is no JSON")?;
+        let gateways = status.get("gateways").and_then(Value::as_array);
+        let gateways = gateways.context("the cluster's status has no gateways")?;
+        Ok(gateways.len())
+    }
+
+    /// Asks it to stop; it finishes what it has, or hands it over.
+    pub fn terminate(&self) -> Result<()> {
+        let pid = Pid::from_raw(i32::try_from(self.process.id())?);
+        kill_process(pid.context("no process id")?, Signal::TERM)?;
+        Ok(())
     }
 
     /// A path as the server sees it, whatever is mounted there for it alone.

@@ -75,7 +75,12 @@ impl BenchPostgres {
 
     /// What a query returns.
     pub fn query(&self, sql: &str) -> Result<String> {
-        self.client("psql", &["-d", DATABASE, "-A", "-t", "-c", sql])
+        self.query_in(DATABASE, sql)
+    }
+
+    /// What a query of another database returns.
+    pub fn query_in(&self, database: &str, sql: &str) -> Result<String> {
+        self.client("psql", &["-d", database, "-A", "-t", "-c", sql])
     }
 
     fn url_of(&self, database: &str) -> String {

@@ -71,13 +71,26 @@ impl BenchTenant {
         self.run_in(&container.into(), command).await
     }
 
+    /// Begins a run with a skill, in a new container, that goes on if its server stops. It is
+    /// answered at once.
+    pub async fn begin_kept_run(&self, skill: &str, command: ScriptedCommand) -> RequestOutcome {
+        let skills = json!([{"type": "custom", "skill_id": skill}]);
+        let request = self.run_request(&json!({ "skills": skills }), command);
+        let request = request.with_header("prowess-keep", "background");
+        self.send(&request, "run_").await
+    }
+
     async fn run_in(&self, container: &Value, command: ScriptedCommand) -> RequestOutcome {
+        let request = self.run_request(container, command);
+        self.send(&request, command.output()).await
+    }
+
+    fn run_request(&self, container: &Value, command: ScriptedCommand) -> BenchRequest {
         let tools = json!([{"type": "code_execution_20260521", "name": "code_execution"}]);
         let messages = json!([{"role": "user", "content": command.name()}]);
         let body = json!({"model": SCRIPTED_MODEL, "max_tokens": 100, "container": container,
             "tools": tools, "messages": messages});
-        let request = BenchRequest::json("/v1/messages", &self.key, &body);
-        self.send(&request, command.output()).await
+        BenchRequest::json("/v1/messages", &self.key, &body)
     }
 
     /// Makes an empty container; its id is at `/id`.

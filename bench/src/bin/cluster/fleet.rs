@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use prowess_bench::binaries::own_binary;
 use prowess_bench::gateway::process::{GatewayProcess, free_address};
 use prowess_bench::server::tenant::BenchTenant;
@@ -37,22 +37,24 @@ pub(crate) struct BenchFleet {
     pub(crate) workers: Vec<BenchWorker>,
     /// Of the first worker, before any command.
     pub(crate) idle_worker: Option<WorkerMemory>,
+    database_url: String,
     key: String,
     skill: String,
 }
 
 impl BenchFleet {
-    /// One server with its own sandbox.
+    /// One server with its own sandbox, that runs so many commands at once.
     pub(crate) async fn embedded(
         services: &ClusterServices,
         model: SocketAddr,
+        slots: usize,
     ) -> Result<BenchFleet> {
         let url = services.postgres.create_database("embedded")?;
         let mut setup = ServerSetup::new()?;
-        setup.config = ClusterServices::embedded_config(&url);
+        setup.config = ClusterServices::embedded_config(&url, slots);
         let server = BenchServer::start(setup, model)?;
         server.sandbox_level().await?;
-        BenchFleet::prepared("embedded", vec![server], Vec::new()).await
+        BenchFleet::prepared("embedded", url, vec![server], Vec::new()).await
     }
 
     /// Gateways and workers of so many slots.
@@ -69,16 +71,15 @@ impl BenchFleet {
         let workers = workers.collect::<Result<Vec<_>>>()?;
         let mut servers = Vec::new();
         for _ in 0..gateways {
-            let mut setup = ServerSetup::new()?;
-            setup.config = services.gateway_config(&url);
-            servers.push(BenchServer::start(setup, model)?);
+            servers.push(start_gateway(services, &url, model)?);
         }
-        BenchFleet::prepared("cluster", servers, workers).await
+        BenchFleet::prepared("cluster", url, servers, workers).await
     }
 
     /// With a key, a skill, and a command that has been run by each server.
     async fn prepared(
         name: &'static str,
+        database_url: String,
         servers: Vec<BenchServer>,
         workers: Vec<BenchWorker>,
     ) -> Result<BenchFleet> {
@@ -89,6 +90,7 @@ impl BenchFleet {
             servers,
             workers,
             idle_worker: None,
+            database_url,
             skill: String::new(),
         };
         // By now it has announced itself, and waits.
@@ -109,12 +111,37 @@ impl BenchFleet {
     pub(crate) fn tenant(&self, number: usize) -> Result<BenchTenant> {
         let servers = self.servers.len().max(1);
         let server = self.servers.get(number % servers).context("no server")?;
-        Ok(BenchTenant {
+        Ok(self.tenant_of(server))
+    }
+
+    fn tenant_of(&self, server: &BenchServer) -> BenchTenant {
+        BenchTenant {
             name: TENANT,
             endpoint: server.endpoint(Ipv4Addr::LOCALHOST),
             key: self.key.clone(),
             timeout: TIMEOUT,
-        })
+        }
+    }
+
+    /// One more gateway, which is not a part of this.
+    pub(crate) fn another_gateway(
+        &self,
+        services: &ClusterServices,
+        model: SocketAddr,
+    ) -> Result<BenchServer> {
+        start_gateway(services, &self.database_url, model)
+    }
+
+    /// Begins kept runs at this gateway, each with a command of some seconds in a new container.
+    pub(crate) async fn begin_kept_runs(&self, gateway: &BenchServer, count: usize) -> Result<()> {
+        let tenant = self.tenant_of(gateway);
+        for _ in 0..count {
+            let began = tenant.begin_kept_run(&self.skill, ScriptedCommand::Pause);
+            let began = began.await;
+            let (class, reason) = (began.class(), began.reason());
+            ensure!(began.is_done(), "no kept run: {class} {reason}");
+        }
+        Ok(())
     }
 
     /// Runs a command in a new container with a skill, at this server; returns the container.
@@ -137,6 +164,16 @@ impl BenchFleet {
         let each = self.workers.iter();
         each.map(|worker| worker.process.own_memory()).sum()
     }
+}
+
+fn start_gateway(
+    services: &ClusterServices,
+    database_url: &str,
+    model: SocketAddr,
+) -> Result<BenchServer> {
+    let mut setup = ServerSetup::new()?;
+    setup.config = services.gateway_config(database_url);
+    BenchServer::start(setup, model)
 }
 
 impl BenchWorker {

@@ -11,12 +11,14 @@
 //! | `fleet` | the servers and workers under measurement |
 //! | `latency` | the time of a request with a command |
 //! | `throughput` | requests per second |
+//! | `hand_over` | how long kept runs have no gateway when theirs stops |
 //! | `idle` | memory of idle processes, and the cost of idle containers |
 //! | `without_nats` | requests that pass to a model while NATS is down |
 
 #![expect(clippy::print_stdout, reason = "its tables are what it is for")]
 
 mod fleet;
+mod hand_over;
 mod idle;
 mod latency;
 mod services;
@@ -55,12 +57,14 @@ async fn run(rounds: usize) -> Result<()> {
     let mut report = Report::default();
     let cluster = BenchFleet::cluster(&services, model.address(), GATEWAYS, WORKERS, SLOTS).await?;
     println!("{}", report.add(idle::memory(&cluster)?));
-    let embedded = BenchFleet::embedded(&services, model.address()).await?;
+    let embedded = BenchFleet::embedded(&services, model.address(), WORKERS * SLOTS).await?;
     let latency = latency::measure(&embedded, &cluster, rounds).await?;
     println!("{}", report.add(latency));
     let throughput_rounds = rounds.min(THROUGHPUT_ROUNDS);
     let throughput = throughput::measure(&embedded, &cluster, throughput_rounds).await?;
     println!("{}", report.add(throughput));
+    let hand_over = hand_over::measure(&services, &cluster, model.address()).await?;
+    println!("{}", report.add(hand_over));
     let fleets = [(&embedded, "embedded"), (&cluster, "cluster")];
     let containers = idle::containers(&services, fleets).await?;
     println!("{}", report.add(containers));

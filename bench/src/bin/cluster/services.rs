@@ -47,9 +47,11 @@ impl ClusterServices {
         })
     }
 
-    /// The configuration of a server without a cluster, on this database.
-    pub(crate) fn embedded_config(database_url: &str) -> String {
-        format!("[sandbox]\nreduced = true\n[store]\nurl = \"{database_url}\"\n")
+    /// The configuration of a server without a cluster, on this database. The only tenant may
+    /// run so many commands at once.
+    pub(crate) fn embedded_config(database_url: &str, slots: usize) -> String {
+        let sandbox = sandbox_section(slots);
+        format!("{sandbox}[store]\nurl = \"{database_url}\"\n")
     }
 
     /// The configuration of a gateway on this database.
@@ -61,8 +63,8 @@ impl ClusterServices {
 
     /// The configuration of a worker that runs so many commands at once.
     pub(crate) fn worker_config(&self, slots: usize) -> String {
-        let cluster = self.cluster_section();
-        format!("{cluster}[worker]\nslots = {slots}\n[sandbox]\nreduced = true\n")
+        let (cluster, sandbox) = (self.cluster_section(), sandbox_section(slots));
+        format!("{cluster}[worker]\nslots = {slots}\n{sandbox}")
     }
 
     fn cluster_section(&self) -> String {
@@ -73,6 +75,11 @@ impl ClusterServices {
     pub(crate) fn stop_nats(&mut self) {
         self.nats = None;
     }
+}
+
+/// By default a tenant leaves one place to others, of each worker too: half of two.
+fn sandbox_section(slots: usize) -> String {
+    format!("[sandbox]\nreduced = true\ncommands_per_tenant = {slots}\n")
 }
 
 /// Installed, or unpacked for the tests.
