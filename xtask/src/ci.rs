@@ -2,16 +2,49 @@
 
 use std::fs;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use crate::run::{self, cargo, succeeds};
 use crate::setup::Installation;
 use crate::test;
 
-/// Quick checks first, so that a small mistake is reported soon.
+/// How long each step took, for the number in CONTRIBUTING.md.
+#[derive(Debug, Default)]
+struct StepTimes(Vec<(&'static str, Duration)>);
+
+impl StepTimes {
+    fn measure<T>(
+        &mut self,
+        step: &'static str,
+        work: impl FnOnce() -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let start = Instant::now();
+        let done = work();
+        self.0.push((step, start.elapsed()));
+        done
+    }
+
+    fn print(&self) {
+        for (step, time) in &self.0 {
+            eprintln!("{:>6} s  {step}", time.as_secs());
+        }
+    }
+}
+
 pub(crate) fn run() -> anyhow::Result<()> {
-    run::run(&mut cargo(&["fmt", "--all", "--check"]))?;
-    check_format_of_collected_files()?;
-    let installation = Installation::start()?;
+    let mut times = StepTimes::default();
+    let done = check_all(&mut times);
+    times.print();
+    done
+}
+
+/// Quick checks first, so that a small mistake is reported soon.
+fn check_all(times: &mut StepTimes) -> anyhow::Result<()> {
+    times.measure("formatting", || {
+        run::run(&mut cargo(&["fmt", "--all", "--check"]))?;
+        check_format_of_collected_files()
+    })?;
+    let installation = times.measure("packages of the system", Installation::start)?;
     let clippy = [
         "clippy",
         "--locked",
@@ -21,19 +54,25 @@ pub(crate) fn run() -> anyhow::Result<()> {
         "-D",
         "warnings",
     ];
-    run::run(&mut cargo(&clippy))?;
-    // The library with the least, and with what has most of the conditions.
+    times.measure("lints", || run::run(&mut cargo(&clippy)))?;
+    // With most of the conditions. The wheel is built by itself later, with the library without a
+    // server, so there is no check of that here.
     let lean = [
         "check",
         "--locked",
         "-p",
         "prowess",
         "--no-default-features",
+        "--features",
+        "server",
     ];
-    run::run(&mut cargo(&lean))?;
-    run::run(cargo(&lean).args(["--features", "server"]))?;
+    times.measure("the library with a server alone", || {
+        run::run(&mut cargo(&lean))
+    })?;
     let doc = ["doc", "--locked", "--workspace", "--no-deps"];
-    run::run(cargo(&doc).env("RUSTDOCFLAGS", "-D warnings"))?;
+    times.measure("documentation", || {
+        run::run(cargo(&doc).env("RUSTDOCFLAGS", "-D warnings"))
+    })?;
     // A workspace of its own, so nothing above compiles it.
     let fuzz = [
         "check",
@@ -43,10 +82,14 @@ pub(crate) fn run() -> anyhow::Result<()> {
         "--target-dir",
         "target",
     ];
-    run::run(cargo(&fuzz).current_dir(run::root()))?;
-    advisories()?;
-    installation.finish()?;
-    test::run_installed(None)
+    times.measure("fuzz targets", || {
+        run::run(cargo(&fuzz).current_dir(run::root()))
+    })?;
+    times.measure("advisories", advisories)?;
+    times.measure("build and installation of what the tests need", || {
+        installation.finish()
+    })?;
+    times.measure("tests", || test::run_installed(None))
 }
 
 /// `cargo fmt` finds files by `mod` lines; those of the kinds of providers are written by a build

@@ -8,15 +8,13 @@ use serde_json::Value;
 
 use crate::run::cargo;
 
-/// Builds the tests that the host can start, and lists them.
+/// Builds the tests, by the command that cargo-nextest uses, and lists them. With any other
+/// selection of packages, shared dependencies could have other features, and most of them would be
+/// compiled again.
 pub(crate) fn messages() -> anyhow::Result<Vec<Value>> {
-    build(&["--exclude=prowess-python", "--lib", "--bins", "--tests"])
-}
-
-fn build(selection: &[&str]) -> anyhow::Result<Vec<Value>> {
     let format = "--message-format=json-render-diagnostics";
     let mut build = cargo(&["test", "--workspace", "--no-run", format]);
-    let built = build.args(selection).stderr(Stdio::inherit()).output()?;
+    let built = build.stderr(Stdio::inherit()).output()?;
     anyhow::ensure!(built.status.success(), "the tests do not build");
     let text = String::from_utf8(built.stdout)?;
     text.lines()
@@ -24,11 +22,9 @@ fn build(selection: &[&str]) -> anyhow::Result<Vec<Value>> {
         .collect()
 }
 
-/// The binary `prowess` that the tests start. It is built by the command that cargo-nextest
-/// uses: with any other selection of packages, shared dependencies would have other features
-/// and most of them would be compiled again.
+/// The binary `prowess` that the tests start.
 pub(crate) fn binary() -> anyhow::Result<PathBuf> {
-    let found = build(&[])?.into_iter().find_map(|message| {
+    let found = messages()?.into_iter().find_map(|message| {
         let is_program = message.pointer("/target/kind/0")? == "bin"
             && message.pointer("/target/name")? == "prowess"
             && message.pointer("/profile/test")? == false;
