@@ -2,9 +2,9 @@
 # Runs a program as root in a fresh copy of a root file system, without network devices of its
 # own but with the host's: in-bare-root.sh ROOT ARTEFACTS PROGRAM [ARGUMENT…]
 #
-# Inside, /artefacts is what is installed and /install is this folder. Changes go to a temporary
-# folder. The root is entered by pivot_root and not by chroot, in which the kernel refuses user
-# namespaces.
+# Inside, /artefacts is what is installed, /install is this folder, and /clients has the SDKs that
+# are beside ROOT. Changes go to a temporary folder. The root is entered by pivot_root and not by
+# chroot, in which the kernel refuses user namespaces.
 set -euo pipefail
 
 if [ "${1:-}" != --inside ]; then
@@ -14,14 +14,16 @@ fi
 root=$(realpath "$2") artefacts=$(realpath "$3")
 shift 3
 here=$(realpath "$(dirname "$0")")
+clients=$(realpath "$(dirname "$root")/bare-clients")
 
 work=$(mktemp -d "$(dirname "$root")/bare-root-work.XXXXXX")
 mkdir "$work/changes" "$work/scratch" "$work/root"
 mount -t overlay overlay "$work/root" \
     -o "lowerdir=$root,upperdir=$work/changes,workdir=$work/scratch"
 cd "$work/root"
-mkdir -p artefacts install .host
+mkdir -p artefacts clients install .host
 mount --bind "$artefacts" artefacts
+mount --bind "$clients" clients
 mount --bind "$here" install
 mount -t proc proc proc
 mount --rbind /sys sys

@@ -1,6 +1,7 @@
 #!/bin/bash
 # What every channel must give: smoke.sh PROGRAM…, where PROGRAM is how this channel starts
-# prowess. Runs in the bare root; `doctor` must say strict.
+# prowess. Runs in the bare root and in the container; `doctor` must say strict. /clients has the
+# vendors' SDKs.
 set -euo pipefail
 
 prowess() { command "${program[@]}" "$@"; }
@@ -27,9 +28,23 @@ prowess skill new greeter --tool -d "Greets people by name. Use when someone is 
 /usr/bin/python3 /install/ask_mcp.py "${program[@]}" mcp greeter
 
 echo "== server"
-PROWESS_LISTEN=127.0.0.1:0 "${program[@]}" serve 2>serve.log &
+cat >prowess.toml <<'TEXT'
+[providers.stage]
+kind = "scripted"
+script = "script.toml"
+
+[[models]]
+name = "scripted"
+provider = "stage"
+TEXT
+cat >script.toml <<'TEXT'
+[[step]]
+text = "Hello from the script"
+TEXT
+PROWESS_CONFIG="$folder/prowess.toml" PROWESS_LISTEN=127.0.0.1:0 "${program[@]}" serve 2>serve.log &
 server=$!
 /usr/bin/python3 /install/ask_server.py serve.log
+PYTHONPATH=/clients /usr/bin/python3 /install/ask_sdks.py serve.log
 kill -TERM "$server"
 wait "$server"
 echo "== all of it works"

@@ -58,7 +58,7 @@ pub(crate) enum Step {
     Cluster,
     /// What people install, made of the tests' own binary, and programs that check it
     Artefacts,
-    /// A Debian without compilers, to install artefacts in
+    /// A Debian without compilers, to install artefacts in, and the SDKs that ask them
     BareRoot,
     /// The Debian of the container image, and what checks its manifests
     Image,
@@ -95,7 +95,10 @@ impl Step {
             Step::Nats => cluster_programs::install_nats(),
             Step::Cluster => cluster_programs::install(),
             Step::Artefacts => test_artefacts::make(),
-            Step::BareRoot => bare_root::install(),
+            Step::BareRoot => {
+                bare_root::install_clients()?;
+                bare_root::install()
+            }
             Step::Image => {
                 compose_schema();
                 environment(

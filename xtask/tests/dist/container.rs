@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::bare_root::has_root;
 use super::daemon::Daemon;
 use super::documentation::blocks;
-use super::{dist, everything, installed, repository, succeeded};
+use super::{artefacts, dist, everything, installed, repository, succeeded};
 
 const IMAGE: &str = "prowess:slim";
 
@@ -133,10 +133,12 @@ fn the_image_works_with_the_flags_that_are_shipped() {
     assert!(shown.contains("a tiny runtime\n"), "{shown}");
 
     let mut flags = shipped_flags();
-    flags.push(format!(
-        "--volume={}:/install:ro",
-        repository().join("tests/install").display()
-    ));
+    let mounted = [
+        (repository().join("tests/install"), "/install"),
+        (installed("bare-clients"), "/clients"),
+        (artefacts(), "/artefacts"),
+    ];
+    flags.extend(mounted.map(|(from, to)| format!("--volume={}:{to}:ro", from.display())));
     let container = engine.serve(&flags);
 
     let ready = "import sys, time, urllib.request
@@ -172,12 +174,23 @@ print(answer.status)";
     let smoke = ["/install/smoke.sh", "/usr/bin/prowess"];
     let output = engine.exec(&as_user, &container, &smoke);
     assert!(output.contains("== all of it works"), "{output}");
+    npm_packages_work(&engine, &as_user, &container);
 
     let mut stop = engine.daemon.docker(&["stop", "--time=60", &container]);
     succeeded(&mut stop);
     let mut code = engine.daemon.docker(&["inspect", "--format"]);
     let code = succeeded(code.args(["{{.State.ExitCode}}", &container]));
     assert_eq!(code.trim(), "0", "it stops when it is asked to");
+}
+
+/// Installs the npm packages in a container, which has Node with npm and no compilers.
+fn npm_packages_work(engine: &Engine, as_user: &[&str], container: &str) {
+    let install = "mkdir /tmp/npm && cd /tmp/npm && HOME=/tmp/npm npm install --silent --offline \
+        --no-audit --no-fund /artefacts/prowess-linux-x64-*.tgz /artefacts/prowess-[0-9]*.tgz";
+    engine.exec(as_user, container, &["bash", "-c", install]);
+    let program = "/tmp/npm/node_modules/.bin/prowess";
+    let output = engine.exec(as_user, container, &["/install/smoke.sh", program]);
+    assert!(output.contains("== all of it works"), "{output}");
 }
 
 /// Runs the commands of docs/containers.md.

@@ -6,9 +6,10 @@
 //! | `reproducible` | the same bytes for the same binary; sums and bill of materials |
 //! | `debian` | the Debian package by Debian's own tools |
 //! | `installer` | `install.sh` |
-//! | `node` | the npm packages |
+//! | `node` | the npm packages on this host; `container` has the other checks of them |
 //! | `bare_root` | every channel in a Debian without compilers |
 //! | `container` | the container image, on a Docker daemon of the tests |
+//! | `document_skills` | the list of outcomes of document skills in a runtime |
 //! | `documentation` | the commands of docs/install.md and docs/containers.md |
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
@@ -22,6 +23,7 @@ mod container;
 )]
 mod daemon;
 mod debian;
+mod document_skills;
 mod documentation;
 mod installer;
 #[path = "../../../crates/sandbox/tests/suite/knobs.rs"]

@@ -2,8 +2,9 @@
 //! sandboxes and in others, interleaved in random order in one run. Only the ratios are
 //! comparable between machines. Missing tools are reported and left out.
 //!
-//! `cargo run --release -p prowess-sandbox --example bench -- [ROUNDS [ours]]`: with
-//! `ours`, only the bare interpreter and Prowess, to see small differences.
+//! `cargo run --release -p prowess-sandbox --example bench -- [ROUNDS] [ours]`: with
+//! `ours`, only the bare interpreter and Prowess, to see small differences. With `--runtime ROOT
+//! [--plain ROOT]`, only starts in a runtime, compared with those in a plain one.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -18,10 +19,12 @@ mod knobs;
 mod others;
 mod ours;
 mod packages;
+mod runtime_starts;
 
 use others::Others;
 use ours::Ours;
 use prowess_bench_report::{Cell, Column, Report, Table};
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Instant;
 
@@ -89,33 +92,62 @@ struct Timing {
     cpu: f64,
 }
 
+/// What the command line asks for.
+struct Options {
+    rounds: usize,
+    ours_only: bool,
+    /// The root file system of a runtime.
+    runtime: Option<PathBuf>,
+    /// That of the runtime it is compared with; by default the host's own.
+    plain: PathBuf,
+}
+
 fn main() {
-    let rounds = std::env::args()
-        .nth(1)
-        .map_or(40, |text| text.parse().unwrap());
+    let options = read_options(std::env::args().skip(1));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .unwrap();
-    let ours_only = std::env::args().nth(2).is_some_and(|text| text == "ours");
     // In a task, as in a server: the waiting thread is woken by others.
-    let measured = runtime.spawn(measure(rounds, ours_only));
+    let measured = runtime.spawn(async move {
+        match &options.runtime {
+            Some(root) => runtime_starts::measure(root, &options.plain, options.rounds).await,
+            None => measure(options.rounds, options.ours_only).await,
+        }
+    });
     runtime.block_on(measured).unwrap();
+}
+
+fn read_options(mut arguments: impl Iterator<Item = String>) -> Options {
+    let mut options = Options {
+        rounds: 40,
+        ours_only: false,
+        runtime: None,
+        plain: PathBuf::from("/"),
+    };
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "ours" => options.ours_only = true,
+            "--runtime" => options.runtime = Some(arguments.next().unwrap().into()),
+            "--plain" => options.plain = arguments.next().unwrap().into(),
+            rounds => options.rounds = rounds.parse().unwrap(),
+        }
+    }
+    options
 }
 
 async fn measure(rounds: usize, ours_only: bool) {
     let folder = tempfile::TempDir::new().unwrap();
-    let ours = Ours::new(folder.path()).await;
+    let index = packages::index();
+    if index.is_none() {
+        println!("without a layer: the host's pip names no index");
+    }
+    let ours = Ours::new(folder.path(), Path::new("/"), index.as_ref()).await;
     let others = Others::new(folder.path(), ours.layer());
     let mut taken: Vec<Vec<Timing>> = vec![Vec::new(); WAYS.len()];
     let mut seed = 1u64;
     for _ in 0..rounds {
-        let mut order: Vec<usize> = (0..WAYS.len()).collect();
-        for last in (1..order.len()).rev() {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            order.swap(last, usize::try_from(seed >> 33).unwrap() % (last + 1));
-        }
-        for index in order {
+        for index in shuffled(WAYS.len(), &mut seed) {
             let (way, _, _) = WAYS[index];
             if ours_only && !OURS.contains(&way) {
                 continue;
@@ -128,6 +160,16 @@ async fn measure(rounds: usize, ours_only: bool) {
         }
     }
     show(rounds, &taken);
+}
+
+/// The numbers below `count` in random order.
+fn shuffled(count: usize, seed: &mut u64) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..count).collect();
+    for last in (1..count).rev() {
+        *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        order.swap(last, usize::try_from(*seed >> 33).unwrap() % (last + 1));
+    }
+    order
 }
 
 fn show(rounds: usize, taken: &[Vec<Timing>]) {

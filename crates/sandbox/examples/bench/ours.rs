@@ -2,7 +2,8 @@
 
 use crate::{IMPORT, PASS, PYTHON, Timing, Way, cpu, milliseconds, packages};
 use prowess_sandbox::{
-    Command, CommandOutcome, ContainerSpec, Execution, Layer, Policy, Sandbox, SandboxSettings,
+    Command, CommandOutcome, ContainerSpec, Execution, Layer, PackageIndex, Policy, RuntimeSource,
+    Sandbox, SandboxSettings,
 };
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -22,21 +23,27 @@ pub(crate) struct Ours {
 }
 
 impl Ours {
-    pub(crate) async fn new(folder: &Path) -> Self {
-        let index = packages::index();
+    /// Opens them with the runtime in `root`. Without an index there is no package layer.
+    pub(crate) async fn new(folder: &Path, root: &Path, index: Option<&PackageIndex>) -> Self {
         let open = async |name: &str, warm| {
             let mut settings = SandboxSettings::new(folder.join(name));
+            settings.runtime = RuntimeSource::Folder(root.to_owned());
             settings.allow_reduced = true;
             settings.warm = warm;
-            settings.packages.clone_from(&index);
+            settings.packages = index.cloned();
             Sandbox::open(settings).await.unwrap()
         };
         let (cold, warm) = (open("cold", 0).await, open("warm", 1).await);
         let pool = open("pool", 1).await;
         let container = warm.create(OWNER, ContainerSpec::default()).await.unwrap();
         // Built twice, once for each folder; a server has one.
-        let layer = packages::layer(&cold).await;
-        packages::layer(&warm).await;
+        let layer = match index {
+            Some(_) => {
+                packages::layer(&warm).await;
+                packages::layer(&cold).await
+            }
+            None => None,
+        };
         let layered = match layer {
             Some(layer) => {
                 let new = with(&layer);
