@@ -10,10 +10,12 @@
 //! |---|---|
 //! | `price_list` | reading and checking a list's entries |
 //! | `listed_price` | the prices of an entry |
+//! | `listed_provider` | the kind of an entry's provider |
 //! | `previous_table` | the rows of the present table |
 //! | `table_row` | the line that an entry becomes |
 
 mod listed_price;
+mod listed_provider;
 mod previous_table;
 mod price_list;
 mod table_row;

@@ -3,31 +3,9 @@
 use serde_json::{Value, json};
 
 use super::listed_price::ListedPrice;
+use super::listed_provider::find_kind;
 use super::price_list::PriceEntry;
 
-/// The providers of a price list and ours. Those of Vertex AI have a name per vendor.
-const PROVIDERS: [(&str, &str); 19] = [
-    ("anthropic", "anthropic"),
-    ("azure", "azure"),
-    ("azure_ai", "azure_ai"),
-    ("bedrock", "bedrock"),
-    ("bedrock_converse", "bedrock"),
-    ("cerebras", "cerebras"),
-    ("cohere", "cohere"),
-    ("cohere_chat", "cohere"),
-    ("deepseek", "deepseek"),
-    ("fireworks_ai", "fireworks_ai"),
-    ("gemini", "gemini"),
-    ("groq", "groq"),
-    ("mistral", "mistral"),
-    ("openai", "openai"),
-    ("openrouter", "openrouter"),
-    ("perplexity", "perplexity"),
-    ("text-completion-openai", "openai"),
-    ("together_ai", "together_ai"),
-    ("xai", "xai"),
-];
-const VERTEX_PREFIX: &str = "vertex_ai";
 /// Providers whose models have no `/` in their names: what precedes one is a region or a size
 /// of images.
 const WITHOUT_PATHS: [&str; 6] = [
@@ -139,8 +117,8 @@ impl TableRow {
 /// Our provider of an entry, and what it calls the model; none if the provider is not known.
 pub(super) fn model_key<'e>(entry: &'e PriceEntry<'_>) -> Option<(&'static str, &'e str)> {
     let listed = entry.text("litellm_provider")?;
-    let provider = provider_of(listed)?;
-    Some((provider, model_name(listed, provider, entry.name)))
+    let (provider, prefix) = find_kind(listed)?;
+    Some((provider, model_name(prefix, entry.name)))
 }
 
 pub(super) fn field((name, value): &(&str, Value)) -> String {
@@ -168,19 +146,8 @@ fn is_a_year_before(day: &str, date: &str) -> bool {
     (year, rest) < (now, rest_of_now)
 }
 
-fn provider_of(listed: &str) -> Option<&'static str> {
-    match listed.starts_with(VERTEX_PREFIX) {
-        true => Some("vertex"),
-        false => translate(&PROVIDERS, listed),
-    }
-}
-
 /// A list's name for a model may begin with its provider.
-fn model_name<'n>(listed: &str, provider: &str, name: &'n str) -> &'n str {
-    let prefix = match provider {
-        "vertex" => VERTEX_PREFIX,
-        _ => listed,
-    };
+fn model_name<'n>(prefix: &str, name: &'n str) -> &'n str {
     let rest = name.strip_prefix(prefix);
     rest.and_then(|rest| rest.strip_prefix('/')).unwrap_or(name)
 }
