@@ -20,6 +20,7 @@ use crate::locks::ContainerLocks;
 use crate::registry::{self, WorkerRegistry, WorkerStatus};
 use crate::settings::ClusterSettings;
 use crate::skills::SkillTables;
+use crate::uses::RecentUses;
 
 /// Containers in the store, and commands run in them by workers.
 #[derive(Debug)]
@@ -32,6 +33,7 @@ pub struct ClusterSandboxes {
     pub(crate) skills: SkillTables,
     pub(crate) layers: InstalledLayers,
     pub(crate) counts: CommandCounts,
+    pub(crate) uses: RecentUses,
     /// A random word of this start of the gateway.
     start: u64,
     commands: AtomicU64,
@@ -74,6 +76,7 @@ impl ClusterSandboxes {
             skills: SkillTables::default(),
             layers: InstalledLayers::default(),
             counts: CommandCounts::default(),
+            uses: RecentUses::default(),
             start: fastrand::u64(..),
             commands: AtomicU64::new(0),
             _tasks: tasks.map(AbortOnDropHandle::new),

@@ -11,7 +11,7 @@ const REMEMBERED_FOR: Duration = Duration::from_secs(10 * 60);
 /// Requirements that are remembered.
 const MAX_REMEMBERED: usize = 1_000;
 
-/// Requirements that a worker has installed, and what was not installed of them.
+/// Requirements that a worker has installed for a tenant, and what was not installed of them.
 #[derive(Debug)]
 pub(crate) struct InstalledLayers(RecentMap<String, (Instant, Option<String>)>);
 

@@ -25,6 +25,7 @@
 //! | `skills` | skills of containers, by digest |
 //! | `layers` | packages that workers have installed |
 //! | `expiry` | containers that were not used for long |
+//! | `uses` | when containers were used a moment ago |
 //! | `locks` | one user of a container at a time |
 //! | `counters`, `recent`, `store_error` | counting commands; a bounded map; errors of the store |
 //!
@@ -50,6 +51,7 @@ mod settings;
 mod skills;
 mod store_error;
 mod temporary;
+mod uses;
 mod waiting;
 
 pub use cluster::ClusterSandboxes;

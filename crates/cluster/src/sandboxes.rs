@@ -176,6 +176,10 @@ impl Sandboxes for ClusterSandboxes {
         Box::pin(self.expiry_of(owner, id))
     }
 
+    fn expiry_after_use<'a>(&'a self, owner: &'a str, id: &'a str) -> SandboxFuture<'a, u64> {
+        Box::pin(self.expiry_of_used(owner, id))
+    }
+
     fn container<'a>(&'a self, owner: &'a str, id: &'a str) -> SandboxFuture<'a, ContainerInfo> {
         Box::pin(self.info(owner, id))
     }

@@ -9,7 +9,8 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use prowess_sandbox::{Error, RunOwnership};
-use prowess_worker::protocol::{CommandRequest, ExecRequest, RemoteError, WorkerRequest};
+use prowess_worker::protocol::{CommandRequest, ExecRequest, RemoteError};
+use serde::Serialize;
 use tokio::time::Instant;
 
 use super::asks::CommandAccess;
@@ -64,6 +65,8 @@ impl Dispatcher {
         if order.is_handed_over && self.link.is_leaving.load(Ordering::Relaxed) {
             return Err(self.leaving());
         }
+        // With one worker there is nowhere else to go.
+        order.request.passes_on = self.registry.count().0 > 1;
         let mut requests = Requests::new(&order.request)?;
         let mut attempts = 0;
         let mut found = match order.is_resumed {
@@ -74,6 +77,7 @@ impl Dispatcher {
             false => None,
         };
         let mut search = Search::new(self.wait);
+        search.passes_on = order.request.passes_on;
         loop {
             let conversation = match found.take() {
                 Some(conversation) => conversation,
@@ -90,7 +94,14 @@ impl Dispatcher {
                         needs: &order.needs,
                         is_handed_over: order.is_handed_over,
                     };
-                    self.begin(request, &mut search).await?
+                    let taken = self.begin(request, &mut search).await?;
+                    let Some(conversation) = taken else {
+                        // Its tenant has no place left: it waits for one.
+                        order.request.passes_on = false;
+                        requests = Requests::new(&order.request)?;
+                        continue;
+                    };
+                    conversation
                 }
             };
             let name = conversation.placed().name();
@@ -168,6 +179,14 @@ impl AttemptFailure {
     }
 }
 
+/// [`WorkerRequest::Exec`](prowess_worker::protocol::WorkerRequest::Exec) of a request that is only
+/// lent.
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum ExecMessage<'a> {
+    Exec(&'a ExecRequest),
+}
+
 /// The payloads of one command.
 #[derive(Debug)]
 struct Requests {
@@ -178,23 +197,32 @@ struct Requests {
 
 impl Requests {
     fn new(request: &ExecRequest) -> Result<Self, Error> {
-        let encoded = |request: ExecRequest| {
-            let encoded = payload(&WorkerRequest::Exec(Box::new(request)));
+        let encoded = |request: &ExecRequest| {
+            let encoded = payload(&ExecMessage::Exec(request));
             encoded.map_err(|error| Error::Remote {
                 code: RemoteError::BAD_REQUEST.to_owned(),
                 message: error.to_string(),
             })
         };
+        // Without what may be large, and is of no use to who has the command.
         let attach = ExecRequest {
-            attach_only: true,
+            command: request.command.clone(),
+            container: request.container.clone(),
+            owner: request.owner.clone(),
+            policy: request.policy.clone(),
             skills: Vec::new(),
             requirements: None,
+            files_digest: request.files_digest,
             execution: CommandRequest::default(),
-            ..request.clone()
+            attach_only: true,
+            passes_on: false,
+            epoch: request.epoch,
+            run: request.run.clone(),
+            traceparent: request.traceparent.clone(),
         };
         Ok(Self {
-            exec: encoded(request.clone())?,
-            attach: encoded(attach)?,
+            exec: encoded(request)?,
+            attach: encoded(&attach)?,
         })
     }
 }

@@ -14,6 +14,8 @@ use crate::registry::CommandNeeds;
 
 /// Workers that may fail to install them.
 const MAX_ATTEMPTS: usize = 3;
+/// Characters that are kept of what a worker remarks: more than any remark has.
+const MAX_REMARK_CHARS: usize = 8 << 10;
 
 impl Dispatcher {
     /// Has a worker install packages. Returns what could not be installed.
@@ -50,7 +52,10 @@ impl Dispatcher {
                 needs: &needs,
                 is_handed_over: false,
             };
-            let mut conversation = self.begin(request, &mut search).await?;
+            let Some(mut conversation) = self.begin(request, &mut search).await? else {
+                // Workers are not permitted to pass it on, so this does not happen.
+                continue;
+            };
             let name = conversation.placed().name();
             let error = match installed(&mut conversation).await {
                 Ok(remark) => return Ok(remark),
@@ -99,7 +104,11 @@ async fn installed(conversation: &mut WorkerConversation) -> Result<Option<Strin
             WorkerEvent::Nonsense(why) => return Err(lost(&why)),
         };
         match reply {
-            WorkerReply::LayerReady { remark } => return Ok(remark),
+            WorkerReply::LayerReady { remark } => {
+                let within_limit =
+                    |remark: String| remark.chars().take(MAX_REMARK_CHARS).collect::<String>();
+                return Ok(remark.map(within_limit));
+            }
             WorkerReply::Failed(error) if error.is_of_worker() => {
                 return Err(Failure::Worker(error));
             }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::cluster::ClusterSandboxes;
 use crate::containers::read_setup;
 use crate::store_error::{store_error, tenant_of};
+use crate::uses::ContainerTimes;
 
 impl ClusterSandboxes {
     /// What a container was set up with.
@@ -18,9 +19,24 @@ impl ClusterSandboxes {
     /// When a container expires, in seconds since the epoch.
     pub(crate) async fn expiry_of(&self, owner: &str, id: &str) -> Result<u64, Error> {
         let container = self.containers.summary(owner, id).await?;
-        let idle = container.used_at.after(self.settings.container_idle);
-        let life = container.created_at.after(self.settings.container_life);
-        Ok(seconds(idle.min(life)))
+        Ok(self.end_of_life(ContainerTimes {
+            created_at: container.created_at,
+            used_at: container.used_at,
+        }))
+    }
+
+    /// The same after a command, whose times are known already.
+    pub(crate) async fn expiry_of_used(&self, owner: &str, id: &str) -> Result<u64, Error> {
+        match self.uses.get(owner, id) {
+            Some(times) => Ok(self.end_of_life(times)),
+            None => self.expiry_of(owner, id).await,
+        }
+    }
+
+    fn end_of_life(&self, times: ContainerTimes) -> u64 {
+        let idle = times.used_at.after(self.settings.container_idle);
+        let life = times.created_at.after(self.settings.container_life);
+        seconds(idle.min(life))
     }
 
     /// Describes one container.

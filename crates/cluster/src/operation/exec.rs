@@ -25,6 +25,7 @@ use crate::entries;
 use crate::registry::CommandNeeds;
 use crate::skills;
 use crate::store_error::{not_found, store_error, tenant_of};
+use crate::uses::ContainerTimes;
 
 impl ClusterSandboxes {
     /// Runs a command, and counts it.
@@ -62,6 +63,7 @@ impl ClusterSandboxes {
             user: self.user_of(owner, id, &execution),
         };
         let (hold, container) = request.begin(began + self.container_wait()).await?;
+        let (held, created_at, used_at) = (Instant::now(), container.created_at, container.used_at);
         let current = self
             .containers
             .with_files(owner, tenant, *container)
@@ -98,8 +100,13 @@ impl ClusterSandboxes {
             changes,
         } = ran.result;
         report.worker = Some(ran.worker.clone());
+        let times = || ContainerTimes {
+            created_at,
+            used_at: used_at.after(held.elapsed()),
+        };
         let Some(changes) = changes else {
             hold.end_later(ran.worker, turn);
+            self.uses.add(owner, id, times());
             return Ok(report);
         };
         match current.deferred.is_some() {
@@ -113,6 +120,7 @@ impl ClusterSandboxes {
                     .await?;
             }
         }
+        self.uses.add(owner, id, times());
         Ok(report)
     }
 
@@ -165,6 +173,7 @@ impl ClusterSandboxes {
                 files_digest: current.files.digest(),
                 execution: command_request(execution),
                 attach_only: execution.attach_only,
+                passes_on: false,
                 epoch: execution.epoch,
                 run: execution.run.clone(),
                 traceparent: execution.traceparent.clone(),

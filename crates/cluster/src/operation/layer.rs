@@ -12,7 +12,8 @@ impl ClusterSandboxes {
         owner: &str,
         requirements: &Requirements,
     ) -> Result<Layer, Error> {
-        let key = requirements_key(requirements);
+        // A remark is the text of one worker, and not for other tenants.
+        let key = format!("{owner} {}", requirements_key(requirements));
         let remark = match self.layers.get(&key) {
             Some(remark) => remark,
             None => {

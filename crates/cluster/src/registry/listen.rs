@@ -1,15 +1,16 @@
 //! Receives the beats of workers, for as long as the gateway runs.
 //!
 //! All workers publish beats on one subject, so a beat can name another worker than the one that
-//! sent it. It cannot name the start of that worker's process, which only gateways are told: a
-//! beat that names another start of a worker that is alive counts only once that worker itself,
-//! at its own subject, has said the same.
+//! sent it, or one that does not exist. It cannot name the start of another worker's process, which
+//! only gateways are told: a beat of a worker that is not known, or that names another start of one
+//! that is, counts only once that worker itself, at its own subject, has answered. This takes one
+//! exchange of messages, right after the first beat.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prowess_bus::{Bus, Subscription};
+use prowess_bus::{Bus, Subscription, subject};
 use prowess_worker::protocol::{
     SILENCE_TIMEOUT, WorkerBeat, WorkerReply, WorkerRequest, beats_subject, decode, encode,
     requests_subject,
@@ -22,10 +23,13 @@ use super::WorkerRegistry;
 /// How long to wait before subscribing again.
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// How long a worker that was asked which start it is is not asked again.
+/// Within this time, a worker is asked once which start it is.
 const ASK_INTERVAL: Duration = Duration::from_millis(500);
-/// Workers that are asked within that time.
-const MAX_RECENT: usize = 64;
+/// Workers that are asked within that time: all those of a large cluster at the start of a gateway,
+/// and no more if somebody invents workers without end.
+const MAX_RECENT: usize = 1_024;
+/// Questions that wait for an answer. Those to workers that do not exist end at once.
+const MAX_WAITING: usize = 2 * MAX_RECENT;
 
 /// Passes beats on to the registry.
 pub(crate) async fn listen(
@@ -39,10 +43,8 @@ pub(crate) async fn listen(
     loop {
         while let Some(message) = beats.next().await {
             match decode::<WorkerBeat>(&message.payload) {
-                Ok(beat) if registry.contradicts(&beat) => {
-                    questions.ask(&bus, &namespace, &registry, beat.id);
-                }
-                Ok(beat) => registry.observe(beat),
+                Ok(beat) if registry.knows(&beat) => registry.observe(beat),
+                Ok(beat) => questions.ask(&bus, &namespace, &registry, beat.id),
                 Err(error) if !is_reported => {
                     tracing::warn!(%error, "the announcement of a worker cannot be read");
                     is_reported = true;
@@ -62,11 +64,13 @@ pub(crate) async fn listen(
     }
 }
 
-/// Questions to workers, which of two starts of their process is the present one.
+/// Questions to workers, which start of their process is the present one.
 #[derive(Default)]
 struct Questions {
-    /// When each worker was last asked.
-    recent: HashMap<String, Instant>,
+    /// Workers that were asked in the present interval.
+    recent: HashSet<String>,
+    /// When that began.
+    since: Option<Instant>,
     /// Those that wait for an answer. They end with this.
     waiting: JoinSet<()>,
 }
@@ -74,14 +78,21 @@ struct Questions {
 impl Questions {
     /// Asks a worker, unless it was just asked.
     fn ask(&mut self, bus: &Bus, namespace: &str, registry: &Arc<WorkerRegistry>, id: String) {
-        while self.waiting.try_join_next().is_some() {}
-        let now = Instant::now();
-        self.recent
-            .retain(|_, at| now.duration_since(*at) < ASK_INTERVAL);
-        if self.recent.contains_key(&id) || self.recent.len() >= MAX_RECENT {
+        // The id becomes part of the subject.
+        if subject::token(&id).is_err() {
             return;
         }
-        self.recent.insert(id.clone(), now);
+        while self.waiting.try_join_next().is_some() {}
+        let now = Instant::now();
+        let is_over = |since| now.duration_since(since) >= ASK_INTERVAL;
+        if self.since.is_none_or(is_over) {
+            self.recent.clear();
+            self.since = Some(now);
+        }
+        let is_full = self.recent.len() >= MAX_RECENT || self.waiting.len() >= MAX_WAITING;
+        if is_full || !self.recent.insert(id.clone()) {
+            return;
+        }
         let subject = requests_subject(namespace, &id);
         let (bus, registry) = (bus.clone(), Arc::clone(registry));
         self.waiting.spawn(async move {

@@ -100,7 +100,7 @@ impl WorkerRegistry {
         }
     }
 
-    /// A worker has announced itself.
+    /// A worker has announced itself, or has answered what it is.
     pub(crate) fn observe(&self, beat: WorkerBeat) {
         let now = Instant::now();
         // The id becomes part of subjects.
@@ -126,13 +126,12 @@ impl WorkerRegistry {
         self.line.wake(room);
     }
 
-    /// Whether a beat names another start of a worker that is alive: either that worker was
-    /// started again, or somebody else has sent the beat.
-    pub(crate) fn contradicts(&self, beat: &WorkerBeat) -> bool {
-        let now = Instant::now();
+    /// Whether a beat is that of a worker which has answered at its own subject: it names the start
+    /// of the process that only this worker and the gateways know.
+    pub(crate) fn knows(&self, beat: &WorkerBeat) -> bool {
         let workers = self.lock();
         let known = workers.get(&beat.id);
-        known.is_some_and(|known| known.is_alive(now) && known.beat.boot != beat.boot)
+        known.is_some_and(|known| known.beat.boot == beat.boot)
     }
 
     /// Chooses a worker for a command.

@@ -87,6 +87,20 @@ async fn a_restarted_worker_is_another_one() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_beat_is_of_a_known_worker_only_if_it_names_its_start() {
+    let registry = Arc::new(WorkerRegistry::new(10));
+    assert!(!registry.knows(&beat("a", "1", 0)));
+    registry.observe(beat("a", "1", 0));
+    assert!(registry.knows(&beat("a", "1", 3)));
+    assert!(!registry.knows(&beat("a", "2", 0)));
+    assert!(!registry.knows(&beat("b", "1", 0)));
+    // Its silence changes neither.
+    tokio::time::advance(SILENCE_TIMEOUT).await;
+    assert!(registry.knows(&beat("a", "1", 0)));
+    assert!(!registry.knows(&beat("a", "2", 0)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_beat_with_room_wakes_those_who_wait() {
     let registry = Arc::new(WorkerRegistry::new(10));
     let mut waiter = registry.line.join("tenant", None).unwrap();

@@ -6,23 +6,46 @@ use prowess_worker::protocol::{
     Ask, CommandTimings, ExecEnded, ExecRequest, FileChanges, GatewayAnswer, WorkerBeat,
     WorkerReply, WorkerRequest, beats_subject, decode, encode, requests_subject,
 };
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::task::JoinSet;
 
 const NAMESPACE: &str = "prowess";
+
+/// What a worker answers when a gateway asks what it is; nothing if the test answers that too.
+type OwnBeat = Arc<Mutex<Option<WorkerBeat>>>;
+
+/// A request, and where its answers go.
+type ReceivedRequest = (WorkerRequest, Option<String>);
 
 pub(crate) struct FakeWorker {
     bus: Bus,
     pub(crate) id: String,
-    requests: Subscription,
+    own: OwnBeat,
+    requests: UnboundedReceiver<ReceivedRequest>,
+    /// Ends with this.
+    _receiving: JoinSet<()>,
 }
 
 impl FakeWorker {
     pub(crate) async fn start(bus: &Bus, id: &str) -> Self {
-        let requests = bus.subscribe(&requests_subject(NAMESPACE, id)).await;
+        let subscription = bus.subscribe(&requests_subject(NAMESPACE, id)).await;
+        let (sender, requests) = unbounded_channel();
+        let own = OwnBeat::new(Mutex::new(Some(WorkerBeat::default())));
+        let mut receiving = JoinSet::new();
+        receiving.spawn(receive(
+            bus.clone(),
+            subscription.unwrap(),
+            Arc::clone(&own),
+            sender,
+        ));
         let worker = Self {
             bus: bus.clone(),
             id: id.to_owned(),
-            requests: requests.unwrap(),
+            own,
+            requests,
+            _receiving: receiving,
         };
         worker.beat(0).await;
         worker
@@ -43,7 +66,15 @@ impl FakeWorker {
             grade: "strict".into(),
             ..WorkerBeat::default()
         };
+        if let Some(own) = self.own.lock().unwrap().as_mut() {
+            own.clone_from(&beat);
+        }
         self.announce(&beat).await;
+    }
+
+    /// From now on, the test answers when a gateway asks what this worker is.
+    pub(crate) fn leave_questions_to_test(&self) {
+        *self.own.lock().unwrap() = None;
     }
 
     /// Publishes a beat, of this worker or of another one.
@@ -54,9 +85,8 @@ impl FakeWorker {
     }
 
     /// The next request, and where its answers go.
-    pub(crate) async fn next_request(&mut self) -> (WorkerRequest, Option<String>) {
-        let message = self.requests.next().await.unwrap();
-        (decode(&message.payload).unwrap(), message.reply)
+    pub(crate) async fn next_request(&mut self) -> ReceivedRequest {
+        self.requests.recv().await.unwrap()
     }
 
     /// The next command, whatever else is requested before.
@@ -80,6 +110,15 @@ impl FakeWorker {
         }
     }
 
+    /// Where the answers to the next request to install packages go.
+    pub(crate) async fn next_layer(&mut self) -> String {
+        loop {
+            if let (WorkerRequest::Layer(_), Some(reply)) = self.next_request().await {
+                return reply;
+            }
+        }
+    }
+
     pub(crate) async fn reply(&self, to: &str, reply: &WorkerReply) {
         let sent = self.bus.publish(to, encode(reply).unwrap()).await;
         sent.unwrap();
@@ -90,6 +129,30 @@ impl FakeWorker {
         let payload = encode(&WorkerReply::Ask(ask)).unwrap();
         let answer = self.bus.request(to, payload, Duration::from_secs(10)).await;
         decode(&answer.unwrap().payload).unwrap()
+    }
+}
+
+/// Passes on requests, except for questions that the worker answers itself.
+async fn receive(
+    bus: Bus,
+    mut requests: Subscription,
+    own: OwnBeat,
+    passed_on: UnboundedSender<ReceivedRequest>,
+) {
+    while let Some(message) = requests.next().await {
+        let request: WorkerRequest = decode(&message.payload).unwrap();
+        let described = own.lock().unwrap().clone();
+        match (request, message.reply, described) {
+            (WorkerRequest::Describe, Some(reply), Some(beat)) => {
+                let answer = encode(&WorkerReply::Described(Box::new(beat))).unwrap();
+                // It fails if the test has closed the bus.
+                let _ = bus.publish(&reply, answer).await;
+            }
+            (request, reply, _) => {
+                // It fails if the test does not want it any more.
+                let _ = passed_on.send((request, reply));
+            }
+        }
     }
 }
 

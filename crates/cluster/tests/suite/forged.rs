@@ -6,7 +6,7 @@ use crate::support::{OWNER, TestCluster, bash, create, paths, read, until, worke
 use bytes::Bytes;
 use prowess_cluster::ClusterSandboxes;
 use prowess_sandbox::{
-    Error, Policy, SandboxLimits, Sandboxes, Snapshot, SnapshotContent, SnapshotEntry,
+    Error, Policy, Requirements, SandboxLimits, Sandboxes, Snapshot, SnapshotContent, SnapshotEntry,
 };
 use prowess_skill::Digest;
 use prowess_worker::protocol::{
@@ -250,7 +250,6 @@ fn beat(boot: &str, running: usize, draining: bool) -> WorkerBeat {
 }
 
 /// Where the gateway waits for what the worker says of itself, which it asks because of this beat.
-/// Ahead of it the worker announces itself, as one that is silent is not asked.
 async fn question_because_of(
     worker: &mut FakeWorker,
     own: &WorkerBeat,
@@ -282,6 +281,7 @@ async fn a_worker_cannot_announce_the_end_of_another() {
             .iter()
             .any(|worker| worker.boot == boot && worker.running == running && !worker.is_draining)
     };
+    worker.leave_questions_to_test();
     // Somebody says that it was started again and stops. The worker itself is asked.
     let (idle, busy) = (beat("1", 0, false), beat("1", 3, false));
     let forged = beat("forged", 0, true);
@@ -303,4 +303,85 @@ async fn a_worker_cannot_announce_the_end_of_another() {
     let again = WorkerReply::Described(Box::new(beat("2", 2, false)));
     worker.reply(&reply, &again).await;
     until("the restarted worker is known", || is("2", 2)).await;
+}
+
+#[tokio::test]
+async fn workers_that_were_invented_are_no_place_for_commands() {
+    let cluster = TestCluster::sqlite();
+    let gateway = cluster.gateway("gw").await;
+    let mut worker = FakeWorker::start(&cluster.bus, "w1").await;
+    workers_known(&gateway, 1).await;
+    // More than a gateway remembers, and all of them idle.
+    for number in 0..5_000 {
+        let invented = WorkerBeat {
+            id: format!("invented-{number}"),
+            slots: 1_000,
+            ..beat("1", 0, false)
+        };
+        worker.announce(&invented).await;
+        // The gateway receives what was announced.
+        tokio::task::yield_now().await;
+    }
+    // One that really starts is known nevertheless, soon if not with its first beat.
+    let another = FakeWorker::start(&cluster.bus, "w2").await;
+    let ids = || {
+        let workers = gateway.workers().into_iter();
+        workers.map(|worker| worker.id).collect::<Vec<_>>()
+    };
+    while !ids().contains(&"w2".to_owned()) {
+        another.beat(4).await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(ids(), ["w1", "w2"]);
+    // It has no room: the command goes to the other real one.
+    another.beat(4).await;
+    until("it is busy", || {
+        gateway.workers().iter().any(|worker| worker.running == 4)
+    })
+    .await;
+    worker.beat(0).await;
+    let id = create(&gateway).await;
+    let answer = async {
+        let (_, reply) = worker.next_exec().await;
+        worker.reply(&reply, &ended("", None)).await;
+    };
+    let (ran, ()) = tokio::join!(gateway.exec(OWNER, &id, bash("true")), answer);
+    assert_eq!(ran.unwrap().worker.as_deref(), Some("w1"));
+}
+
+/// Has packages installed, of which the worker remarks this if it is asked.
+async fn install(
+    gateway: &ClusterSandboxes,
+    worker: &mut FakeWorker,
+    owner: &str,
+    remark: Option<String>,
+) -> Option<String> {
+    let requirements = Requirements::parse("tiny").unwrap();
+    let answers = async {
+        let reply = worker.next_layer().await;
+        let ready = WorkerReply::LayerReady { remark };
+        worker.reply(&reply, &ready).await;
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        layer = gateway.layer(owner, &requirements) => layer.unwrap().remark().map(str::to_owned),
+        () = answers => None,
+    }
+}
+
+#[tokio::test]
+async fn what_a_worker_remarks_of_packages_is_bounded_and_reaches_one_tenant_only() {
+    let cluster = TestCluster::sqlite();
+    let gateway = cluster.gateway("gw").await;
+    let mut worker = FakeWorker::start(&cluster.bus, "w1").await;
+    workers_known(&gateway, 1).await;
+    cluster.add_tenant("another").await;
+    let forged = Some("obey ".repeat(1 << 20));
+    let shown = install(&gateway, &mut worker, OWNER, forged).await.unwrap();
+    assert!(shown.len() <= 8 << 10, "{} bytes", shown.len());
+    // The same packages: nobody is asked again for this tenant, but for the other one.
+    let again = install(&gateway, &mut worker, OWNER, None).await;
+    assert_eq!(again, Some(shown));
+    let other = install(&gateway, &mut worker, "another", None).await;
+    assert_eq!(other, None);
 }

@@ -11,6 +11,27 @@ fn busy() -> WorkerReply {
         running: 1,
         waiting: 0,
         retry_after_ms: 0,
+        of_tenant: false,
+    }
+}
+
+/// There is room, but none for this tenant without waiting.
+fn tenant_busy() -> WorkerReply {
+    WorkerReply::Busy {
+        running: 1,
+        waiting: 0,
+        retry_after_ms: 0,
+        of_tenant: true,
+    }
+}
+
+/// The next command that one of two workers gets: which one, whether it may pass it on, and where
+/// its answers go.
+async fn next_exec_of(workers: &mut [FakeWorker; 2]) -> (usize, bool, String) {
+    let [first, second] = workers;
+    tokio::select! {
+        (request, reply) = first.next_exec() => (0, request.passes_on, reply),
+        (request, reply) = second.next_exec() => (1, request.passes_on, reply),
     }
 }
 
@@ -30,6 +51,65 @@ async fn a_worker_without_room_passes_commands_on() {
     };
     let (ran, _worker) = tokio::join!(run(&gateway, &id, "echo elsewhere"), others);
     assert_eq!(ran, "elsewhere\n");
+}
+
+#[tokio::test]
+async fn a_command_goes_on_where_its_tenant_has_no_place_and_waits_if_no_worker_has_one() {
+    let cluster = TestCluster::sqlite();
+    let gateway = cluster.gateway("gw").await;
+    let mut workers = [
+        FakeWorker::start(&cluster.bus, "w1").await,
+        FakeWorker::start(&cluster.bus, "w2").await,
+    ];
+    workers_known(&gateway, 2).await;
+    let id = create(&gateway).await;
+    let answers = async {
+        let (first, passes_on, reply) = next_exec_of(&mut workers).await;
+        assert!(passes_on);
+        workers[first].reply(&reply, &tenant_busy()).await;
+        let (second, passes_on, reply) = next_exec_of(&mut workers).await;
+        assert!(passes_on && second != first);
+        workers[second]
+            .reply(&reply, &ended("elsewhere", None))
+            .await;
+    };
+    let (ran, ()) = tokio::join!(gateway.exec(OWNER, &id, bash("true")), answers);
+    assert_eq!(ran.unwrap().stdout.text, "elsewhere");
+    // Neither has a place: the command is given to one that has it wait.
+    let answers = async {
+        for _ in 0..2 {
+            let (at, passes_on, reply) = next_exec_of(&mut workers).await;
+            assert!(passes_on);
+            workers[at].reply(&reply, &tenant_busy()).await;
+        }
+        let (at, passes_on, reply) = next_exec_of(&mut workers).await;
+        assert!(!passes_on);
+        workers[at].reply(&reply, &ended("waited", None)).await;
+    };
+    let (ran, ()) = tokio::join!(gateway.exec(OWNER, &id, bash("true")), answers);
+    assert_eq!(ran.unwrap().stdout.text, "waited");
+}
+
+#[tokio::test]
+async fn the_only_worker_cannot_pass_commands_on() {
+    let cluster = TestCluster::sqlite();
+    let gateway = cluster.gateway("gw").await;
+    let mut worker = FakeWorker::start(&cluster.bus, "w1").await;
+    workers_known(&gateway, 1).await;
+    let id = create(&gateway).await;
+    let answers = async {
+        let (request, reply) = worker.next_exec().await;
+        assert!(!request.passes_on);
+        // One that does so nevertheless has no room.
+        worker.reply(&reply, &tenant_busy()).await;
+        until("it waits", || gateway.statistics().waiting == 1).await;
+        worker.beat(0).await;
+        let (request, reply) = worker.next_exec().await;
+        assert!(!request.passes_on);
+        worker.reply(&reply, &ended("ran", None)).await;
+    };
+    let (ran, ()) = tokio::join!(gateway.exec(OWNER, &id, bash("true")), answers);
+    assert_eq!(ran.unwrap().stdout.text, "ran");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Two gateways and one container.
 
 use crate::support::{OWNER, TestCluster, create, paths, read, run, workers_known};
-use prowess_sandbox::Sandboxes;
+use prowess_sandbox::{Error, Sandboxes};
 use prowess_store::Database;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,6 +38,34 @@ async fn commands_of_two_gateways_in_one_container_take_turns() {
         assert_eq!(lines, expected.collect::<Vec<_>>());
         for gateway in &gateways {
             assert_eq!(paths(gateway, &id).await, ["log", "put-0", "put-1"]);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_a_container_expires_is_known_after_a_command_without_asking_the_store() {
+    for database in [Database::Sqlite, Database::Postgres] {
+        let cluster = TestCluster::new(database);
+        let gateways = [cluster.gateway("gw1").await, cluster.gateway("gw2").await];
+        let _worker = cluster.worker("w1").await;
+        workers_known(&gateways[0], 1).await;
+        let id = create(&gateways[0]).await;
+        for line in ["true", "echo new > file"] {
+            run(&gateways[0], &id, line).await;
+            let known = gateways[0].expiry_after_use(OWNER, &id).await.unwrap();
+            let stored = gateways[1].expiry(OWNER, &id).await.unwrap();
+            assert!(known.abs_diff(stored) < 60, "{known} {stored}");
+        }
+        gateways[1].destroy(OWNER, &id).await.unwrap();
+        let remembered = gateways[0].expiry_after_use(OWNER, &id).await;
+        assert!(remembered.is_ok());
+        // Whoever has not used it, or has to know whether it exists, asks the store.
+        for answer in [
+            gateways[0].expiry_after_use("another", &id).await,
+            gateways[1].expiry_after_use(OWNER, &id).await,
+            gateways[0].expiry(OWNER, &id).await,
+        ] {
+            assert!(matches!(answer, Err(Error::ContainerNotFound { .. })));
         }
     }
 }

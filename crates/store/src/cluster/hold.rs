@@ -7,6 +7,7 @@ use crate::db::{Sql, Tx};
 use crate::error::Result;
 use crate::journal::micros;
 use crate::tenant::TenantId;
+use crate::time::Timestamp;
 
 use super::container::ClusterContainer;
 use super::rows::{self, holding_run, live_command};
@@ -93,8 +94,8 @@ impl Store {
             tx.rollback().await;
             return Ok(BeginCommandOutcome::Busy { by });
         }
-        write_hold(&mut tx, id, holder, run.as_deref(), hold_for).await?;
         let mut container = ClusterContainer::from_row(&row)?;
+        container.used_at = write_hold(&mut tx, id, holder, run.as_deref(), hold_for).await?;
         container.skills = read_skills(&tx.fetch_all(select_skills(id)).await?)?;
         tx.commit_unsynced().await?;
         Ok(BeginCommandOutcome::Held(Box::new(container)))
@@ -157,13 +158,14 @@ impl Store {
     }
 }
 
+/// Returns when the container is used: now.
 async fn write_hold(
     tx: &mut Tx,
     id: &str,
     holder: &str,
     run: Option<&str>,
     hold_for: Duration,
-) -> Result<()> {
+) -> Result<Timestamp> {
     let clock = tx.database().clock();
     let sql = Sql::new("UPDATE cluster_containers SET held_by = ")
         .push_bind("", holder)
@@ -173,6 +175,11 @@ async fn write_hold(
         .push(", held_until = ")
         .push(clock)
         .push_bind(" + ", micros(hold_for))
-        .push_bind(" WHERE id = ", id);
-    tx.execute(sql).await.map(drop)
+        .push_bind(" WHERE id = ", id)
+        .push(" RETURNING used_at");
+    match tx.fetch_optional(sql).await? {
+        Some(row) => row.time("used_at"),
+        // The caller has locked the row.
+        None => Ok(Timestamp::now()),
+    }
 }

@@ -1,8 +1,8 @@
 //! Reserves a container that nobody uses, in one statement.
 //!
-//! A server then answers twice, with the skills, instead of six times. The statement sees runs as
-//! they were when it began, even if it had to wait for a row, so it leaves every container to
-//! [`Store::begin_command`] that a run other than the command's own may hold.
+//! A server then answers once, with the skills, instead of six times. The statement sees skills
+//! and runs as they were when it began, even if it had to wait for a row, so it leaves every
+//! container to [`Store::begin_command`] that a run other than the command's own may hold.
 
 use crate::Store;
 use crate::db::{Database, Sql};
@@ -12,11 +12,15 @@ use crate::tenant::TenantId;
 
 use super::container::ClusterContainer;
 use super::hold::{ContainerUser, NewHold};
-use super::skills::{read_skills, select_skills};
+use super::skills::parse_skills;
 
-/// What [`ClusterContainer::from_row`] reads.
+/// What [`ClusterContainer::from_row`] and [`parse_skills`] read.
 const RETURNING: &str = "RETURNING s.id, s.generation, s.files_digest, s.stored_bytes,
-     c.created_at, c.used_at, c.setup, c.requirements, c.worker";
+     c.created_at, c.used_at, c.setup, c.requirements, c.worker,
+     (SELECT CAST(json_agg(json_build_array(
+             f.folder, f.skill_digest, f.path, f.digest, f.size, f.executable)
+             ORDER BY f.folder, f.path) AS TEXT)
+      FROM container_skill_files f WHERE f.container = c.id) AS skill_files";
 
 impl Store {
     /// Reserves a container for a command. None if somebody may use it, if there is none, or if
@@ -36,7 +40,9 @@ impl Store {
             return Ok(None);
         };
         let mut container = ClusterContainer::from_row(row)?;
-        container.skills = read_skills(&self.db().fetch_all(select_skills(id)).await?)?;
+        if let Some(files) = row.optional_text("skill_files")? {
+            container.skills = parse_skills(&files)?;
+        }
         Ok(Some(container))
     }
 }

@@ -125,23 +125,57 @@ pub(super) fn select_skills(id: &str) -> Sql {
 
 /// The skills of rows of [`select_skills`].
 pub(super) fn read_skills(rows: &[DbRow]) -> Result<Vec<ClusterSkill>> {
-    let mut skills: Vec<ClusterSkill> = Vec::new();
+    let mut skills = Vec::new();
     for row in rows {
-        let folder = row.text("folder")?;
         let file = ClusterSkillFile {
             path: row.text("path")?,
             digest: parse_digest(&row.text("digest")?)?,
             size: u64::try_from(row.int("size")?).unwrap_or_default(),
             executable: row.flag("executable")?,
         };
-        match skills.last_mut() {
-            Some(skill) if skill.folder == folder => skill.files.push(file),
-            _ => skills.push(ClusterSkill {
-                folder,
-                digest: row.text("skill_digest")?,
-                files: vec![file],
-            }),
-        }
+        add_file(
+            &mut skills,
+            row.text("folder")?,
+            row.text("skill_digest")?,
+            file,
+        );
     }
     Ok(skills)
+}
+
+/// The skills of a JSON array with an array for each row of [`select_skills`].
+pub(super) fn parse_skills(text: &str) -> Result<Vec<ClusterSkill>> {
+    let rows: Vec<(String, String, String, String, u64, u8)> =
+        serde_json::from_str(text).map_err(|error| Error::MalformedRow {
+            table: "container_skill_files",
+            reason: error.to_string(),
+        })?;
+    let mut skills = Vec::new();
+    for (folder, skill_digest, path, digest, size, executable) in rows {
+        let file = ClusterSkillFile {
+            path,
+            digest: parse_digest(&digest)?,
+            size,
+            executable: executable != 0,
+        };
+        add_file(&mut skills, folder, skill_digest, file);
+    }
+    Ok(skills)
+}
+
+/// Adds a file to the last skill, or to a new one.
+fn add_file(
+    skills: &mut Vec<ClusterSkill>,
+    folder: String,
+    skill_digest: String,
+    file: ClusterSkillFile,
+) {
+    match skills.last_mut() {
+        Some(skill) if skill.folder == folder => skill.files.push(file),
+        _ => skills.push(ClusterSkill {
+            folder,
+            digest: skill_digest,
+            files: vec![file],
+        }),
+    }
 }

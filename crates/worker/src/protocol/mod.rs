@@ -8,8 +8,9 @@
 //!
 //! 1. It publishes [`WorkerRequest::Exec`] to [`requests_subject`] of a worker, with an inbox of
 //!    its own as the reply subject.
-//! 2. The worker publishes [`WorkerReply`] messages to that inbox: `Accepted`, then `Beat` each
-//!    second and `Output`, and at last `Ended`, `Failed`, `Busy` or `Draining`.
+//! 2. The worker publishes [`WorkerReply`] messages to that inbox: `Accepted` unless the command
+//!    ends within a moment, `Beat` each second, `Output`, and at last `Ended`, `Failed`, `Busy` or
+//!    `Draining`.
 //! 3. What the worker lacks it requests with `Ask`, which has a reply subject of its own; the
 //!    gateway publishes a [`GatewayAnswer`] there.
 //! 4. Every two seconds the gateway sends `Keep` with the commands that it still waits for. A

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerReply {
-    /// The worker has the request, and sends beats from now on.
+    /// The worker has the request, and sends beats from now on. A command whose result comes at
+    /// once has none.
     Accepted {
         /// Whether the command was begun by an earlier request.
         #[serde(default)]
@@ -30,6 +31,10 @@ pub enum WorkerReply {
         /// When a retry is likely to succeed, in milliseconds.
         #[serde(default)]
         retry_after_ms: u64,
+        /// Whether there is room for other tenants, and for this command too if it can wait
+        /// ([`ExecRequest::passes_on`](super::ExecRequest::passes_on)).
+        #[serde(default)]
+        of_tenant: bool,
     },
     /// The worker accepts no further commands. Nothing was run.
     Draining,

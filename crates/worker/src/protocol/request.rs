@@ -12,7 +12,8 @@ use std::fmt;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerRequest {
-    /// Run a command, or attach to the one of the same id. Answered by `Accepted`, then others.
+    /// Run a command, or attach to the one of the same id. Answered by `Accepted`, if it
+    /// takes longer than a moment, and others.
     Exec(Box<ExecRequest>),
     /// Install packages. Answered by `LayerReady` or `Failed`, with beats until then.
     Layer(Box<LayerRequest>),
@@ -69,6 +70,10 @@ pub struct ExecRequest {
     /// know it answers `Failed` with the code `unknown-command`.
     #[serde(default)]
     pub attach_only: bool,
+    /// Whether other workers may have room: one at which the tenant has none of its places left
+    /// answers `Busy`, instead of having the command wait for one. Earlier releases let it wait.
+    #[serde(default)]
+    pub passes_on: bool,
     /// The epoch of the lease of the run that the command belongs to: of two gateways, the one
     /// with the greater epoch has the run. The other one gets `Failed` with the code `run-lost`
     /// as soon as the worker knows of both. 0 if the run has no lease, and of earlier releases:

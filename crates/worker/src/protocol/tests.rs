@@ -141,6 +141,7 @@ fn exec_request() -> impl Strategy<Value = ExecRequest> {
                     files_digest,
                     execution,
                     attach_only: flag,
+                    passes_on: flag,
                     epoch: i64::from(flag),
                     run,
                     traceparent: None,

@@ -85,6 +85,27 @@ impl<R> Commands<R> {
         self.entries.len() - self.order.len()
     }
 
+    /// Whether the owner of a command has at least so many active ones in other containers, and
+    /// none in the command's own.
+    pub(super) fn has_others(&self, key: &CommandKey, count: usize) -> bool {
+        if self.active() < count {
+            return false;
+        }
+        let mut others = 0;
+        for entry in self.entries.values() {
+            match entry {
+                CommandEntry::Active { command, .. } if command.key.owner == key.owner => {
+                    if command.key.container == key.container {
+                        return false;
+                    }
+                    others += 1;
+                }
+                _ => {}
+            }
+        }
+        others >= count
+    }
+
     /// Attaches to a command of this id, if there is one.
     pub(super) fn attach(
         &mut self,

@@ -136,6 +136,7 @@ mod tests {
             files_digest: Snapshot::default().digest(),
             execution: CommandRequest::default(),
             attach_only: false,
+            passes_on: false,
             epoch: 0,
             run: None,
             traceparent: None,

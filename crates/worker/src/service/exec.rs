@@ -1,4 +1,5 @@
-//! The life of a command: accepted, prepared, run, delivered.
+//! The life of a command: prepared, run, delivered, and announced as accepted if that takes longer
+//! than a moment.
 
 use super::active_command::ActiveCommand;
 use super::failure::CommandFailure;
@@ -15,6 +16,10 @@ use tokio::time::Instant;
 /// Attempts to run a command whose container's copy is evicted meanwhile.
 const MAX_ATTEMPTS: usize = 2;
 
+/// A command that ends within this time is not announced as accepted: its result says so, and each
+/// message costs the gateway, the bus and this worker as much as a part of a short command.
+const ACCEPT_DELAY: Duration = Duration::from_millis(100);
+
 impl WorkerState {
     /// Runs a command until its result is delivered to all who wait for it.
     pub(super) async fn run_command(
@@ -23,13 +28,21 @@ impl WorkerState {
         command: Arc<ActiveCommand>,
         _task: TaskGuard,
     ) {
-        let accepted = WorkerReply::Accepted { attached: false };
-        self.send_all(&command, &accepted).await;
         let (began, started_at) = (Instant::now(), SystemTime::now());
+        // Gateways that attach to it get answers of their own.
+        let first = command.listeners().into_iter().next();
+        let announcement = async {
+            if let Some(listener) = first {
+                let accepted = WorkerReply::Accepted { attached: false };
+                // Who does not get it notices the silence.
+                let _ = self.send(&listener, &accepted).await;
+            }
+        };
+        let executed = self.with_beats(&command, self.execute(&request, &command));
         let outcome = tokio::select! {
             biased;
             reason = command.stopped() => Err(reason.error().into()),
-            outcome = self.with_beats(&command, self.execute(&request, &command)) => outcome,
+            outcome = announce_if_slow(executed, announcement) => outcome,
         };
         self.observe(&request, started_at, began.elapsed(), &outcome);
         let id = request.command.as_str();
@@ -137,6 +150,47 @@ impl WorkerState {
     }
 }
 
+/// Waits for work, and announces it meanwhile if it takes longer than [`ACCEPT_DELAY`].
+async fn announce_if_slow<T>(
+    work: impl Future<Output = T>,
+    announcement: impl Future<Output = ()>,
+) -> T {
+    tokio::pin!(work);
+    let later = async {
+        tokio::time::sleep(ACCEPT_DELAY).await;
+        announcement.await;
+    };
+    tokio::select! {
+        biased;
+        done = &mut work => return done,
+        () = later => {}
+    }
+    work.await
+}
+
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[tokio::test(start_paused = true)]
+    async fn only_commands_that_take_longer_than_a_moment_are_announced() {
+        for (millis, expected) in [(0, 0), (50, 0), (200, 1), (5_000, 1)] {
+            let announcements = AtomicUsize::new(0);
+            let work = async {
+                tokio::time::sleep(Duration::from_millis(millis)).await;
+                "result"
+            };
+            let announcement = async {
+                announcements.fetch_add(1, Ordering::Relaxed);
+            };
+            assert_eq!(announce_if_slow(work, announcement).await, "result");
+            let found = announcements.load(Ordering::Relaxed);
+            assert_eq!(found, expected, "after {millis} ms");
+        }
+    }
 }

@@ -99,6 +99,7 @@ impl CommandFailure {
                 running,
                 waiting,
                 retry_after_ms: u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX),
+                of_tenant: false,
             },
             Self::Sandbox(error) => {
                 tracing::warn!(error = %error.detail(), "a command could not be run");

@@ -141,7 +141,8 @@ impl Receiver {
                 self.answer(&reply, WorkerReply::Failed(error)).await;
             }
             None => {
-                let Some(command) = self.admit(id, key, listener).await else {
+                let admitted = self.admit(id, key, listener, request.passes_on).await;
+                let Some(command) = admitted else {
                     return;
                 };
                 let span = tracing::info_span!(
@@ -184,7 +185,7 @@ impl Receiver {
             }
             None => {
                 let listener = CommandListener::from(reply.as_str());
-                let Some(command) = self.admit(id, key, listener).await else {
+                let Some(command) = self.admit(id, key, listener, false).await else {
                     return;
                 };
                 let state = Arc::clone(&self.state);
@@ -194,12 +195,14 @@ impl Receiver {
         }
     }
 
-    /// Begins a command, if there is room and the worker does not drain.
+    /// Begins a command, if there is room and the worker does not drain. One that `passes_on` does
+    /// not wait for its tenant's other commands either.
     async fn admit(
         &self,
         id: &str,
         key: CommandKey,
         listener: CommandListener,
+        passes_on: bool,
     ) -> Option<Arc<ActiveCommand>> {
         let reply = listener.subject.as_str();
         if self.state.is_draining() {
@@ -208,18 +211,28 @@ impl Receiver {
         }
         let settings = &self.state.settings;
         let active = self.state.commands().active();
-        if active >= settings.slots.saturating_add(settings.waiting) {
+        let is_full = active >= settings.slots.saturating_add(settings.waiting);
+        let of_tenant = !is_full && passes_on && self.is_full_for_tenant(&key);
+        if is_full || of_tenant {
             let running = active.min(settings.slots);
             let busy = WorkerReply::Busy {
                 running,
                 waiting: active - running,
                 retry_after_ms: u64::try_from(BUSY_RETRY.as_millis()).unwrap_or(u64::MAX),
+                of_tenant,
             };
             self.answer(reply, busy).await;
             return None;
         }
         let mut commands = self.state.commands();
         Some(commands.begin(id, key, listener, Instant::now()))
+    }
+
+    /// Whether the tenant of a command has all its places of this worker in use, by commands in
+    /// other containers.
+    fn is_full_for_tenant(&self, key: &CommandKey) -> bool {
+        let places = self.state.sandbox.commands_per_tenant();
+        places < self.state.settings.slots && self.state.commands().has_others(key, places)
     }
 
     /// Removes copies of containers that do not exist any more.

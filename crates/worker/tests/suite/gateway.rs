@@ -118,6 +118,7 @@ impl TestGateway {
                 ..CommandRequest::default()
             },
             attach_only: false,
+            passes_on: false,
             epoch: 0,
             run: Some("run_1".into()),
             traceparent: None,
@@ -176,6 +177,14 @@ impl TestGateway {
             if reply.is_final() {
                 return reply;
             }
+        }
+    }
+
+    /// Waits until a worker has accepted a command that takes a while.
+    pub(crate) async fn accepted(&mut self, conversation: &mut Conversation) {
+        while conversation.attached.is_none() {
+            let reply = self.step(conversation).await;
+            assert!(!reply.is_final(), "{reply:?}");
         }
     }
 

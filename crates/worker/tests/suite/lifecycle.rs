@@ -62,7 +62,7 @@ async fn a_worker_that_is_full_refuses_at_once() {
         let mut request = gateway.request("sleep 1000");
         request.command = format!("long:{number}");
         let mut conversation = gateway.begin(WorkerRequest::Exec(Box::new(request))).await;
-        gateway.step(&mut conversation).await;
+        gateway.accepted(&mut conversation).await;
         assert_eq!(conversation.attached, Some(false));
         conversations.push(conversation);
     }
@@ -72,11 +72,12 @@ async fn a_worker_that_is_full_refuses_at_once() {
         running,
         waiting,
         retry_after_ms,
+        of_tenant,
     } = last
     else {
         panic!("{last:?}")
     };
-    assert_eq!((running, waiting), (1, 1));
+    assert_eq!((running, waiting, of_tenant), (1, 1, false));
     assert!(retry_after_ms > 0);
     assert_eq!(conversation.attached, None);
     for number in 0..2 {
@@ -92,6 +93,60 @@ async fn a_worker_that_is_full_refuses_at_once() {
         assert_eq!(failed(last), RemoteError::KILLED);
     }
     gateways[2].run("echo now").await;
+}
+
+#[tokio::test]
+async fn a_tenant_without_a_place_left_is_refused_if_its_command_can_go_elsewhere() {
+    let bus = Bus::local();
+    let _worker = TestWorker::with_share_of_half(&bus).await;
+    let mut gateways: Vec<_> = (0..3).map(|_| TestGateway::new(&bus)).collect();
+    let mut request = gateways[0].request("sleep 1000");
+    request.passes_on = true;
+    let long = request.command.clone();
+    let mut running = gateways[0]
+        .begin(WorkerRequest::Exec(Box::new(request)))
+        .await;
+    gateways[0].accepted(&mut running).await;
+    assert_eq!(running.attached, Some(false));
+    // Another container of the same tenant.
+    let mut request = gateways[1].request("echo second");
+    request.passes_on = true;
+    let (last, conversation) = gateways[1].exec(request.clone()).await;
+    assert!(
+        matches!(
+            &last,
+            WorkerReply::Busy {
+                of_tenant: true,
+                ..
+            }
+        ),
+        "{last:?}"
+    );
+    assert_eq!(conversation.attached, None);
+    // One of another tenant.
+    let mut other = gateways[2].request("echo other");
+    other.passes_on = true;
+    other.owner = "another".into();
+    let (last, _) = gateways[2].exec(other).await;
+    assert_eq!(ended(last).report.stdout.text, "other\n");
+    // If it cannot go elsewhere, it waits.
+    request.passes_on = false;
+    let mut waiting = gateways[1]
+        .begin(WorkerRequest::Exec(Box::new(request)))
+        .await;
+    gateways[1].accepted(&mut waiting).await;
+    assert_eq!(waiting.attached, Some(false));
+    gateways[0]
+        .send(WorkerRequest::Kill {
+            command: long,
+            listener: None,
+            epoch: 0,
+        })
+        .await;
+    let last = gateways[0].finish(&mut running).await;
+    assert_eq!(failed(last), RemoteError::KILLED);
+    let last = gateways[1].finish(&mut waiting).await;
+    assert_eq!(ended(last).report.stdout.text, "second\n");
 }
 
 #[tokio::test]

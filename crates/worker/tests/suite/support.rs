@@ -25,6 +25,28 @@ impl TestWorker {
         let mut settings = settings(&folder);
         change(&mut settings);
         let sandbox = open_sandbox(&folder, &settings).await;
+        Self::with_sandbox(bus, folder, settings, sandbox).await
+    }
+
+    /// One with two slots, of which a tenant gets one.
+    pub(crate) async fn with_share_of_half(bus: &Bus) -> Self {
+        let folder = TempDir::new().unwrap();
+        let settings = WorkerSettings {
+            slots: 2,
+            ..settings(&folder)
+        };
+        let mut sandbox = sandbox_settings(&folder, &settings);
+        sandbox.commands_per_tenant = None;
+        let sandbox = Sandbox::open(sandbox).await.unwrap();
+        Self::with_sandbox(bus, folder, settings, sandbox).await
+    }
+
+    async fn with_sandbox(
+        bus: &Bus,
+        folder: TempDir,
+        settings: WorkerSettings,
+        sandbox: Sandbox,
+    ) -> Self {
         let service = WorkerService::start(bus.clone(), sandbox.clone(), settings);
         Self {
             service: service.await.unwrap(),
@@ -45,11 +67,16 @@ pub(crate) fn settings(folder: &TempDir) -> WorkerSettings {
 }
 
 pub(crate) async fn open_sandbox(folder: &TempDir, settings: &WorkerSettings) -> Sandbox {
+    let settings = sandbox_settings(folder, settings);
+    Sandbox::open(settings).await.unwrap()
+}
+
+fn sandbox_settings(folder: &TempDir, settings: &WorkerSettings) -> SandboxSettings {
     let mut sandbox = SandboxSettings::new(folder.path().join("sandbox"));
     sandbox.allow_reduced = true;
     sandbox.warm = 0;
     sandbox.running = settings.slots;
     sandbox.waiting = settings.waiting;
     sandbox.commands_per_tenant = Some(settings.slots);
-    Sandbox::open(sandbox).await.unwrap()
+    sandbox
 }

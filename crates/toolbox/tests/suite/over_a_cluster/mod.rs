@@ -21,6 +21,14 @@ mod litellm;
 mod one_worker;
 
 mod no_worker;
+#[allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "other test binaries use the rest of this module"
+)]
+#[path = "../../../../sandbox/tests/suite/package_index.rs"]
+mod package_index;
+mod packages;
 mod place;
 #[path = "../rivals.rs"]
 mod rivals;

@@ -43,6 +43,26 @@ fn a_command_that_no_gateway_keeps_is_abandoned_and_a_kept_one_goes_on() {
 }
 
 #[test]
+fn commands_of_an_owner_are_counted_while_they_are_active_in_other_containers() {
+    let start = Instant::now();
+    let mut commands = Commands::<()>::default();
+    commands.begin("a", key("a"), "g1", start);
+    commands.begin("b", key("b"), "g1", start);
+    let of_another = CommandKey {
+        owner: "another".into(),
+        ..key("c")
+    };
+    commands.begin("c", of_another.clone(), "g1", start);
+    assert!(commands.has_others(&key("d"), 2));
+    assert!(!commands.has_others(&key("d"), 3));
+    assert!(!commands.has_others(&key("a"), 1), "it has one there");
+    assert!(!commands.has_others(&of_another, 1));
+    commands.end("b", Some((Arc::new(()), 1)), start);
+    assert!(commands.has_others(&key("d"), 1));
+    assert!(!commands.has_others(&key("d"), 2));
+}
+
+#[test]
 fn attaching_keeps_a_command_and_asks_of_its_newest_gateway() {
     let start = Instant::now();
     let mut commands = Commands::<()>::default();
