@@ -5,6 +5,9 @@ use crate::session::{McpSession, McpSessionState, internal_error};
 use rmcp::ErrorData;
 use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
 
+/// Files of the session that are completed and counted; a session may have far more.
+const MAX_MATCHES: usize = 1_000;
+
 /// Completions of an argument; none for unknown arguments.
 pub(crate) async fn complete(
     session: &McpSession,
@@ -15,6 +18,7 @@ pub(crate) async fn complete(
         Reference::Resource(resource) => resource.uri.as_str(),
         _ => "",
     };
+    let prefix = params.argument.value.as_str();
     let known = match (template, params.argument.name.as_str()) {
         (SKILL_FILE_TEMPLATE, "name") => skill_names(state),
         (SKILL_FILE_TEMPLATE, "path") => {
@@ -23,10 +27,9 @@ pub(crate) async fn complete(
             name.map(|name| skill_paths(state, name))
                 .unwrap_or_default()
         }
-        (SANDBOX_FILE_TEMPLATE, "path") => sandbox_paths(state).await,
+        (SANDBOX_FILE_TEMPLATE, "path") => sandbox_paths(state, prefix).await,
         _ => Vec::new(),
     };
-    let prefix = &params.argument.value;
     let mut fitting: Vec<String> = known
         .into_iter()
         .filter(|value| value.starts_with(prefix))
@@ -56,10 +59,16 @@ fn skill_paths(state: &McpSessionState, name: &str) -> Vec<String> {
     files.map(|file| file.path.as_str().to_owned()).collect()
 }
 
-async fn sandbox_paths(state: &McpSessionState) -> Vec<String> {
+/// The files of the session that begin with this, of which only some are returned.
+async fn sandbox_paths(state: &McpSessionState, prefix: &str) -> Vec<String> {
     let Some(workspace) = state.toolbox.workspace() else {
         return Vec::new();
     };
-    let files = workspace.list().await.unwrap_or_default();
-    files.into_iter().map(|file| file.path).collect()
+    let listed = workspace.list_counted().await.unwrap_or_default();
+    let paths = listed.files.iter().map(|file| file.path.as_str());
+    paths
+        .filter(|path| path.starts_with(prefix))
+        .take(MAX_MATCHES)
+        .map(str::to_owned)
+        .collect()
 }

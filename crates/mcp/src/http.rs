@@ -5,6 +5,7 @@
 //! was created in, whichever thread serves the connection.
 
 use crate::handler::McpHandler;
+use crate::http_sessions::HttpSessions;
 use crate::principal::McpPrincipal;
 use crate::session::McpSession;
 use crate::session_registry::{SessionRegistry, TooManySessions};
@@ -70,7 +71,7 @@ pub struct McpHttp(Arc<McpHttpInner>);
 
 struct McpHttpInner {
     limits: McpHttpLimits,
-    sessions: Arc<LocalSessionManager>,
+    sessions: Arc<HttpSessions>,
     registry: Arc<SessionRegistry>,
     stop: CancellationToken,
     runtime: Option<Handle>,
@@ -88,7 +89,7 @@ impl McpHttp {
                 limits.max_sessions,
                 limits.idle_timeout,
             )),
-            sessions: Arc::new(sessions),
+            sessions: Arc::new(HttpSessions::new(sessions)),
             limits,
             stop: CancellationToken::new(),
             runtime: Handle::try_current().ok(),
@@ -133,15 +134,9 @@ impl McpHttp {
     /// them.
     pub async fn close(&self) {
         self.0.stop.cancel();
-        let ids: Vec<_> = self
-            .0
-            .sessions
-            .sessions
-            .read()
-            .await
-            .keys()
-            .cloned()
-            .collect();
+        let open = self.0.sessions.local().sessions.read().await;
+        let ids: Vec<_> = open.keys().cloned().collect();
+        drop(open);
         for id in ids {
             // It may have ended already.
             let _ = self.0.sessions.close_session(&id).await;
@@ -254,7 +249,7 @@ async fn remove_ended_sessions(shared: Weak<McpHttpInner>) {
         let Some(shared) = shared.upgrade() else {
             return;
         };
-        let open = shared.sessions.sessions.read().await;
+        let open = shared.sessions.local().sessions.read().await;
         shared.registry.remove_ended(|id| open.contains_key(id));
     }
 }
@@ -282,4 +277,74 @@ pub fn error_response(status: StatusCode, code: &str, message: &str) -> Response
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::open_requests::RequestPermit;
+    use crate::skill_provider::{SkillProvider, SkillProviderError, SkillSet, default_options};
+    use futures_util::FutureExt;
+    use futures_util::future::{self, BoxFuture};
+    use http::header::ACCEPT;
+    use prowess_toolbox::{ToolboxOptions, Workspace};
+    use serde_json::Value;
+
+    /// Skills that take forever to be read.
+    struct EndlessProvider;
+
+    impl SkillProvider for EndlessProvider {
+        fn skills(&self) -> BoxFuture<'_, Result<SkillSet, SkillProviderError>> {
+            future::pending().boxed()
+        }
+
+        fn workspace<'a>(&'a self, _: &'a SkillSet) -> BoxFuture<'a, Option<Workspace>> {
+            future::ready(None).boxed()
+        }
+
+        fn options(&self) -> ToolboxOptions {
+            default_options()
+        }
+    }
+
+    fn post(session: Option<&HeaderValue>, message: &Value) -> Request<Bytes> {
+        let request = Request::post("/mcp")
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream");
+        let request = match session {
+            Some(session) => request.header(SESSION_HEADER, session),
+            None => request,
+        };
+        request.body(Bytes::from(message.to_string())).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_request_has_its_permit_when_its_client_has_left() {
+        let http = McpHttp::new(McpHttpLimits::default());
+        let principal = McpPrincipal {
+            owner: "one".to_owned(),
+            key: "key".to_owned(),
+            can_run_code: false,
+            provider: Arc::new(EndlessProvider),
+        };
+        let client = json!({"name": "test", "version": "1"});
+        let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params":
+            {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}});
+        let started = http.handle(principal.clone(), post(None, &initialize));
+        let started = started.await;
+        let session = started.headers().get(SESSION_HEADER).unwrap();
+        let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let accepted = http.handle(principal.clone(), post(Some(session), &initialized));
+        assert_eq!(accepted.await.status(), StatusCode::ACCEPTED);
+
+        let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+        let mut request = post(Some(session), &list);
+        let held = Arc::new(());
+        let permit = RequestPermit::new(Arc::clone(&held));
+        request.extensions_mut().insert(permit);
+        let response = http.handle(principal, request).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        drop(response);
+        assert_eq!(Arc::strong_count(&held), 2, "the request goes on");
+    }
 }

@@ -18,6 +18,7 @@
 //! | `prompts`, `complete` | prompts, and completion of arguments |
 //! | `extension`, `index` | `io.modelcontextprotocol/skills`, and the index before it |
 //! | [`stdio`], `http` | the two transports |
+//! | `http_sessions`, `open_requests` | HTTP sessions that keep no response which nobody gets; their requests that are not answered yet |
 //! | `session_registry`, `principal` | HTTP sessions by owner, their limits; who a request is authenticated as |
 //!
 //! All logic of skills and tools is in `prowess-toolbox`. This crate uses no store, no API
@@ -29,10 +30,12 @@ mod extension;
 mod folders;
 mod handler;
 mod http;
+mod http_sessions;
 mod index;
 mod info;
 mod listeners;
 mod model_text;
+mod open_requests;
 mod page;
 mod principal;
 mod progress;
@@ -48,6 +51,7 @@ mod uri;
 
 pub use folders::SkillFolders;
 pub use http::{McpBody, McpHttp, McpHttpLimits, error_response};
+pub use open_requests::RequestPermit;
 pub use principal::McpPrincipal;
 pub use session::McpSession;
 // For implementations of `SkillProvider`, so that they need not depend on the toolbox.

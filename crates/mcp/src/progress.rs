@@ -4,7 +4,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use prowess_toolbox::OutputChunk;
 use rmcp::RoleServer;
-use rmcp::model::{ProgressNotificationParam, ProgressToken};
+use rmcp::model::{NumberOrString, ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
 use std::convert::Infallible;
 use std::future::pending;
@@ -17,6 +17,9 @@ const MIN_INTERVAL: Duration = Duration::from_millis(250);
 /// Characters of output in one notification.
 const MAX_LINE_CHARS: usize = 200;
 
+/// Bytes of a token. It is in every notification, of which some are kept for streams to come.
+const MAX_TOKEN_BYTES: usize = 1 << 10;
+
 /// Reports the progress of a call; does nothing if the client sent no token.
 pub(crate) struct ProgressReporter {
     target: Option<(ProgressToken, Peer<RoleServer>)>,
@@ -26,7 +29,7 @@ pub(crate) struct ProgressReporter {
 
 impl ProgressReporter {
     pub(crate) fn new(context: &RequestContext<RoleServer>) -> Self {
-        let token = context.meta.get_progress_token();
+        let token = context.meta.get_progress_token().filter(is_short);
         let target = token.map(|token| (token, context.peer.clone()));
         // The receiver drains it at once, so it stays short.
         let (sender, chunks) = unbounded_channel();
@@ -56,6 +59,13 @@ impl ProgressReporter {
             })
         })
         .await
+    }
+}
+
+fn is_short(token: &ProgressToken) -> bool {
+    match &token.0 {
+        NumberOrString::Number(_) => true,
+        NumberOrString::String(text) => text.len() <= MAX_TOKEN_BYTES,
     }
 }
 
@@ -102,6 +112,14 @@ mod tests {
     use super::*;
     use prowess_sandbox::OutputStream;
     use std::sync::atomic::{AtomicUsize, Ordering};
+
+    #[test]
+    fn no_progress_is_reported_with_a_long_token() {
+        let is_reported =
+            |text: String| is_short(&ProgressToken(NumberOrString::String(text.into())));
+        assert!(is_reported("x".repeat(MAX_TOKEN_BYTES)));
+        assert!(!is_reported("x".repeat(MAX_TOKEN_BYTES + 1)));
+    }
 
     #[tokio::test]
     async fn output_is_taken_while_a_report_waits_for_its_client() {

@@ -8,9 +8,10 @@ use crate::uri::{self, ResourceUri};
 use crate::{extension, index};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use prowess_sandbox::FileInfo;
 use prowess_sandbox::collect::mime_type;
 use prowess_skill::manifest::ManifestFile;
-use prowess_toolbox::Member;
+use prowess_toolbox::{CountedList, Member};
 use rmcp::ErrorData;
 use rmcp::model::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
@@ -19,6 +20,9 @@ use rmcp::model::{
 
 /// Bytes of a file of the session that are sent at once.
 const MAX_READ_BYTES: u64 = 32 << 20;
+
+/// How often a file is in memory while it is read: as bytes, and as text or in base64.
+const READ_COPIES: u64 = 3;
 
 /// The URI templates, which also identify them for completion.
 pub(crate) const SKILL_FILE_TEMPLATE: &str = "skill://{name}/{+path}";
@@ -30,13 +34,18 @@ pub(crate) async fn list(
     cursor: Option<&str>,
 ) -> Result<ListResourcesResult, ErrorData> {
     let state = session.refresh().await?;
-    let sandbox_files = sandbox_files(state).await?;
-    resource_page(&state.skills(), &sandbox_files, cursor)
+    let mut listed = match state.toolbox.workspace() {
+        // An expired container has no files; the next call creates another.
+        Some(workspace) => workspace.list_counted().await.unwrap_or_default(),
+        None => CountedList::default(),
+    };
+    listed.files.sort_by(|a, b| a.path.cmp(&b.path));
+    resource_page(&state.skills(), &listed.files, cursor)
 }
 
 fn resource_page(
     skills: &SkillSet,
-    sandbox_files: &[Resource],
+    sandbox_files: &[FileInfo],
     cursor: Option<&str>,
 ) -> Result<ListResourcesResult, ErrorData> {
     let of_skills = skills.members.iter().flat_map(|member| {
@@ -50,11 +59,11 @@ fn resource_page(
     });
     let sandbox_files = sandbox_files.iter();
     let sandbox_files =
-        sandbox_files.map(|file| (format!("~{}", file.name), ListedFile::Sandbox(file)));
+        sandbox_files.map(|file| (format!("~{}", file.path), ListedFile::Sandbox(file)));
     let page = paginate(of_skills.chain(sandbox_files), cursor, |_| 1)?;
     let items = page.items.into_iter().map(|listed| match listed {
         ListedFile::Skill(member, file) => skill_resource(member, file),
-        ListedFile::Sandbox(file) => file.clone(),
+        ListedFile::Sandbox(file) => sandbox_resource(file),
     });
     let mut result = ListResourcesResult::with_all_items(items.collect());
     result.next_cursor = page.next_cursor;
@@ -63,7 +72,7 @@ fn resource_page(
 
 enum ListedFile<'a> {
     Skill(&'a Member, &'a ManifestFile),
-    Sandbox(&'a Resource),
+    Sandbox(&'a FileInfo),
 }
 
 /// Sorts files of skills as they are listed, and before those of the session.
@@ -71,21 +80,12 @@ fn sort_key(skill: &str, file: &ManifestFile) -> String {
     format!("!{skill}\0{}", file.path)
 }
 
-/// The files that the session's code created, by path.
-async fn sandbox_files(state: &McpSessionState) -> Result<Vec<Resource>, ErrorData> {
-    let Some(workspace) = state.toolbox.workspace() else {
-        return Ok(Vec::new());
-    };
-    // An expired container has no files; the next call creates another.
-    let mut files = workspace.list().await.unwrap_or_default();
-    files.sort_by(|a, b| a.path.cmp(&b.path));
-    let resource = |file: prowess_sandbox::FileInfo| {
-        let mime = mime_type(&file.path, b"");
-        Resource::new(uri::sandbox_file(&file.path), file.path)
-            .with_mime_type(mime)
-            .with_size(file.size)
-    };
-    Ok(files.into_iter().map(resource).collect())
+/// A file that the session's code created.
+fn sandbox_resource(file: &FileInfo) -> Resource {
+    let mime = mime_type(&file.path, b"");
+    Resource::new(uri::sandbox_file(&file.path), file.path.clone())
+        .with_mime_type(mime)
+        .with_size(file.size)
 }
 
 /// The URI templates.
@@ -151,20 +151,22 @@ async fn read_sandbox_file(
     path: &str,
 ) -> Result<ResourceContents, ErrorData> {
     let workspace = state.toolbox.workspace().ok_or_else(|| not_found(uri))?;
-    let files = workspace.list().await.unwrap_or_default();
-    let file = files.iter().find(|file| file.path == path);
-    let file = file.ok_or_else(|| not_found(uri))?;
-    if file.size > MAX_READ_BYTES {
+    let listed = workspace.list_counted().await.unwrap_or_default();
+    let file = listed.files.iter().find(|file| file.path == path);
+    let size = file.map(|file| file.size).ok_or_else(|| not_found(uri))?;
+    drop(listed);
+    if size > MAX_READ_BYTES {
         let message = format!(
-            "{} has {} bytes; the limit is {MAX_READ_BYTES}",
-            uri::display_uri(uri),
-            file.size
+            "{} has {size} bytes; the limit is {MAX_READ_BYTES}",
+            uri::display_uri(uri)
         );
         return Err(ErrorData::invalid_params(message, None));
     }
-    let data = workspace.get(path).await.map_err(|_| not_found(uri))?;
-    let mime = mime_type(path, data.get(..512).unwrap_or(&data));
-    Ok(to_contents(uri, mime, &data))
+    let counted = workspace.get_counted(path, READ_COPIES).await;
+    let counted = counted.map_err(|_| not_found(uri))?;
+    let data = &counted.content;
+    let mime = mime_type(path, data.get(..512).unwrap_or(data));
+    Ok(to_contents(uri, mime, data))
 }
 
 /// Text unchanged, everything else in base64.

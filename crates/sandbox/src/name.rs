@@ -1,17 +1,19 @@
 //! Validation of names that become part of a path.
 
 use crate::error::Error;
+use prowess_skill::misleading::find_misleading;
 use std::ffi::CString;
 
 /// Longest path of a file in a container or a skill.
 pub(crate) const MAX_PATH_BYTES: usize = 1024;
+/// Longest name of a file or folder that disks take.
+const MAX_PART_BYTES: usize = 255;
 
 /// Whether a name that code has given a file is shown as it is written: without control
-/// characters, and without those that turn the direction of text or separate lines.
+/// characters, and without those that are invisible, turn the direction of text or separate
+/// lines.
 pub(crate) fn is_shown_as_written(name: &str) -> bool {
-    let misleads =
-        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    !name.chars().any(misleads)
+    find_misleading(name).is_none()
 }
 
 /// Splits a relative path into the names of its folders and of the file.
@@ -34,6 +36,9 @@ pub(crate) fn split_path(path: &str) -> Result<Vec<CString>, Error> {
         .map(|name| match name {
             "" => Err(bad("it has an empty part")),
             "." | ".." => Err(bad("it must not contain `.` or `..`")),
+            name if name.len() > MAX_PART_BYTES => {
+                Err(bad("a part of it is longer than 255 bytes"))
+            }
             name => CString::new(name).map_err(|_| bad("it holds a NUL byte")),
         })
         .collect()
@@ -69,10 +74,12 @@ mod tests {
             "a/",
             "a\0b",
             "a\nb",
+            &format!("a/{}", "b".repeat(256)),
         ] {
             assert_eq!(split_path(path).unwrap_err().code(), "bad-name", "{path:?}");
         }
         assert_eq!(split_path("a/b c/ü.txt").unwrap().len(), 3);
+        assert!(split_path(&"b".repeat(255)).is_ok());
     }
 
     #[test]
@@ -91,6 +98,8 @@ mod tests {
             "\u{202e}fdp.exe",
             "a\u{2066}b",
             "a\u{2028}b",
+            "a\u{200b}.txt",
+            "\u{feff}a.txt",
             "\u{9b}",
         ] {
             assert!(!is_shown_as_written(name), "{name:?}");

@@ -186,6 +186,12 @@ pub trait Sandboxes: fmt::Debug + Send + Sync + 'static {
     /// When a container expires if it is not used, in seconds since the epoch.
     fn expiry<'a>(&'a self, owner: &'a str, id: &'a str) -> SandboxFuture<'a, u64>;
 
+    /// The same for a container in which the caller may just have run a command. It is not
+    /// always checked whether it still exists.
+    fn expiry_after_use<'a>(&'a self, owner: &'a str, id: &'a str) -> SandboxFuture<'a, u64> {
+        self.expiry(owner, id)
+    }
+
     /// Describes one container.
     fn container<'a>(&'a self, owner: &'a str, id: &'a str) -> SandboxFuture<'a, ContainerInfo>;
 

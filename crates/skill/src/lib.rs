@@ -12,6 +12,7 @@
 //! |---|---|
 //! | [`limits`] | every bound on what untrusted input may cost |
 //! | [`path`] | the one rule for names of files inside a skill |
+//! | [`misleading`] | characters that make a name show as another one |
 //! | [`bundle`] | zip, tar.gz and loose files to one checked file table, and back |
 //! | [`manifest`] | a digest for each file and one for all of them |
 //! | [`rules`], [`diagnostic`] | rules of the format; their violations, with location and fix |
@@ -44,6 +45,7 @@ pub mod frontmatter;
 pub mod limits;
 mod load;
 pub mod manifest;
+pub mod misleading;
 pub mod path;
 mod python;
 pub mod reference;

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::limits::BundleLimits;
+use crate::misleading::{is_invisible, is_symbol};
 
 /// A checked, relative, `/`-separated path inside a skill.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -172,24 +173,6 @@ fn has_invisible(name: &str) -> bool {
         // Asks for the coloured form of the emoji before it.
         !(c == '\u{fe0f}' && symbol_before) && is_invisible(c)
     })
-}
-
-/// Characters without a glyph of their own: formats (which direction marks, joiners and
-/// tags are), separators of lines, fillers and variation selectors.
-fn is_invisible(c: char) -> bool {
-    use unicode_general_category::{GeneralCategory as G, get_general_category};
-    matches!(
-        get_general_category(c),
-        G::Format | G::LineSeparator | G::ParagraphSeparator
-    ) || matches!(c,
-        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{2065}' | '\u{2800}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-fn is_symbol(c: char) -> bool {
-    use unicode_general_category::{GeneralCategory as G, get_general_category};
-    get_general_category(c) == G::OtherSymbol
 }
 
 /// Names that Windows gives to devices, in any folder and with any extension.

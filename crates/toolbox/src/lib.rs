@@ -36,6 +36,7 @@
 //! | `functions` | functions of a `tools.py`, described and called in the sandbox |
 //! | `arguments`, `schema` | reading and checking arguments, and their schemas |
 //! | `workspace`, `workspace_container` | the place where code runs; when its container is created and replaced |
+//! | `file_memory` | memory for whole files of containers and lists of them, shared by tenants |
 //! | `container_announcer` | announcing a container before a call uses it |
 //! | `run`, `command_log`, `command_ids` | running commands, and their results; which commands a call ran, and their ids |
 //! | `outcome`, `view`, `error` | results, for models and as native blocks; errors of a toolbox itself |
@@ -59,6 +60,7 @@ mod declared;
 mod editor;
 mod error;
 mod fetch;
+mod file_memory;
 mod folder;
 mod functions;
 mod initial_tools;
@@ -91,6 +93,7 @@ pub use command_ids::{CallIdentity, identify_commands};
 pub use command_log::{CallCommands, CommandRun, MissingWorker, observe_commands};
 pub use container_announcer::{AnnouncedContainer, ContainerAnnouncer};
 pub use error::ToolboxError;
+pub use file_memory::{FileMemoryPermit, reserve_file_memory};
 pub use folder::{skill_folder, skill_folder_path};
 pub use outcome::{BashResult, ContentPart, ErrorCode, NativeCall, ToolOutcome};
 pub use prowess_sandbox::OutputChunk;
@@ -98,4 +101,4 @@ pub use skill_library::{LibraryFuture, SkillLibrary};
 pub use skill_sources::{SkillSnapshot, SkillSources, SourceProblem};
 pub use spec::{LoadToolStyle, Member, OwnToolNames, ToolSpec, ToolboxLimits, ToolboxOptions};
 pub use toolbox::Toolbox;
-pub use workspace::{NamedSecret, Workspace};
+pub use workspace::{CountedFile, CountedList, NamedSecret, Workspace};

@@ -10,8 +10,11 @@
 use crate::command_ids::{announce_container, note_result, set_command_id};
 use crate::command_log::{RequestedCommand, note_missing_worker};
 use crate::error::ToolboxError;
+use crate::file_memory::{FileMemoryPermit, reserve_file_memory, reserve_list_memory};
 use crate::lock::lock;
-use crate::workspace_container::{OpenContainer, WorkspaceContainer, skill_digests};
+use crate::workspace_container::{
+    OpenContainer, WorkspaceContainer, check_size, read_whole, skill_digests,
+};
 use prowess_sandbox::{
     EgressSecret, Error as SandboxError, Execution, ExecutionReport, FileInfo, FileStream, Network,
     Policy, SharedSandboxes,
@@ -28,6 +31,22 @@ const MAX_READ_BYTES: u64 = 128 << 20;
 pub struct Workspace {
     container: Arc<WorkspaceContainer>,
     secrets: Arc<[NamedSecret]>,
+}
+
+/// A file, and the memory that it takes.
+#[derive(Debug)]
+pub struct CountedFile {
+    /// The content.
+    pub content: Vec<u8>,
+    _memory: FileMemoryPermit,
+}
+
+/// The files of a container, and the memory that their list takes.
+#[derive(Debug, Default)]
+pub struct CountedList {
+    /// The files.
+    pub files: Vec<FileInfo>,
+    _memory: Option<FileMemoryPermit>,
 }
 
 /// A secret, and the variable that holds its placeholder.
@@ -290,6 +309,27 @@ impl Workspace {
             .await
     }
 
+    /// Reads a file when there is memory for as many copies as its user makes; `path` is relative
+    /// to `/mnt/data`.
+    ///
+    /// # Errors
+    /// When it does not exist, or is too large to be read at once.
+    pub async fn get_counted(&self, path: &str, copies: u64) -> Result<CountedFile, ToolboxError> {
+        // The container is not held while this waits for memory: whoever has it may need to
+        // replace the container.
+        let file = self.open_file(path).await?;
+        let size = file.size;
+        check_size(path, size, MAX_READ_BYTES)?;
+        let bytes = size.saturating_mul(copies);
+        let memory = reserve_file_memory(&self.container.owner, bytes).await;
+        // Code may have made it longer meanwhile.
+        let content = read_whole(path, file, size).await?;
+        Ok(CountedFile {
+            content,
+            _memory: memory,
+        })
+    }
+
     /// Opens a file, which is read in parts; `path` is relative to `/mnt/data`.
     ///
     /// # Errors
@@ -315,6 +355,21 @@ impl Workspace {
         };
         let (sandbox, owner) = (&self.container.sandbox, &self.container.owner);
         Ok(sandbox.list(owner, &open.container_id).await?)
+    }
+
+    /// The files in it, when there is memory for their list. It must be dropped before anything
+    /// else is waited for.
+    ///
+    /// # Errors
+    /// When the container has expired.
+    pub async fn list_counted(&self) -> Result<CountedList, ToolboxError> {
+        // While a command uses the container, others have this memory.
+        self.has_upload("", "").await?;
+        let memory = reserve_list_memory(&self.container.owner).await;
+        Ok(CountedList {
+            files: self.list().await?,
+            _memory: Some(memory),
+        })
     }
 
     /// Removes the container and its files, if it was created.

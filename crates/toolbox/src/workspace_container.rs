@@ -7,7 +7,8 @@ use crate::folder::skill_folder;
 use crate::lock::lock;
 use crate::model_text;
 use prowess_sandbox::{
-    ContainerSpec, Error as SandboxError, Layer, Policy, Requirements, SharedSandboxes, SkillFiles,
+    ContainerSpec, Error as SandboxError, FileStream, Layer, Policy, Requirements, SharedSandboxes,
+    SkillFiles,
 };
 use prowess_skill::Skill;
 use std::sync::{Arc, Mutex};
@@ -183,18 +184,8 @@ impl WorkspaceContainer {
     ) -> Result<Vec<u8>, ToolboxError> {
         let (sandbox, owner) = (&self.sandbox, &self.owner);
         let file = sandbox.get(owner, container_id, path).await?;
-        if file.size > max_bytes {
-            return Err(ToolboxError::FileTooLarge {
-                path: path.to_owned(),
-                size: file.size,
-                max: max_bytes,
-            });
-        }
-        let read = file.read_up_to(max_bytes).await;
-        read.map_err(|source| ToolboxError::File {
-            path: path.to_owned(),
-            source,
-        })
+        check_size(path, file.size, max_bytes)?;
+        read_whole(path, file, max_bytes).await
     }
 
     /// The packages that the skills require. Code may run without them, so a problem is noted
@@ -226,6 +217,31 @@ impl WorkspaceContainer {
 
 fn skill_files(skill: &Arc<Skill>) -> SkillFiles {
     SkillFiles::from_skill(skill, skill_folder(&skill.name))
+}
+
+/// Refuses a file that is too large to be read at once.
+pub(crate) fn check_size(path: &str, size: u64, max: u64) -> Result<(), ToolboxError> {
+    if size <= max {
+        return Ok(());
+    }
+    Err(ToolboxError::FileTooLarge {
+        path: path.to_owned(),
+        size,
+        max,
+    })
+}
+
+/// Reads a whole file.
+pub(crate) async fn read_whole(
+    path: &str,
+    file: FileStream,
+    max_bytes: u64,
+) -> Result<Vec<u8>, ToolboxError> {
+    let read = file.read_up_to(max_bytes).await;
+    read.map_err(|source| ToolboxError::File {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 pub(crate) fn skill_digests(skills: &[Arc<Skill>]) -> Vec<String> {

@@ -141,6 +141,11 @@ impl Queue {
         self.running.subscribe()
     }
 
+    /// How many of one owner run at once.
+    pub(crate) fn running_per_owner(&self) -> usize {
+        self.lock().running_per_owner()
+    }
+
     /// How many run, and how many wait.
     pub(crate) fn load(&self) -> (usize, usize) {
         self.lock().load()

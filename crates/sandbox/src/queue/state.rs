@@ -70,6 +70,11 @@ impl<W> QueueState<W> {
         }
     }
 
+    /// How many of one owner run at once.
+    pub(super) fn running_per_owner(&self) -> usize {
+        self.bounds.running_per_owner
+    }
+
     /// How many run, and how many wait.
     pub(super) fn load(&self) -> (usize, usize) {
         (self.running, self.waiting)

@@ -100,6 +100,12 @@ impl Sandbox {
         self.inner.queue.load()
     }
 
+    /// How many commands of one tenant run at once.
+    #[must_use]
+    pub fn commands_per_tenant(&self) -> usize {
+        self.inner.queue.running_per_owner()
+    }
+
     /// Creates a container.
     ///
     /// # Errors

@@ -5,12 +5,13 @@
 //! invalid. Without a master key anyone who can connect is accepted, which is this machine
 //! only; [`loopback`] rejects requests from web pages. Calls in this process carry their
 //! principal with them ([`in_process`]). Streams and sockets, which go on for long after their
-//! request, ask again ([`lost_access`]).
+//! request, ask again ([`lost_access`]). Headers that decide something occur once ([`repeated`]).
 
 pub(crate) mod in_process;
 pub(crate) mod key_activity;
 mod loopback;
 mod lost_access;
+mod repeated;
 
 use std::sync::Arc;
 
@@ -167,6 +168,7 @@ impl Principal {
     /// Authenticates a request, adds the principal to the log and protects its connection from
     /// eviction.
     pub(crate) async fn authenticate(parts: &Parts, app: &App) -> Result<Principal, HttpError> {
+        repeated::refuse_repeated(&parts.headers)?;
         let principal = Principal::look_up(parts, app).await?;
         request_log::identify(principal.tenant.as_str(), principal.key());
         current::protect();

@@ -15,6 +15,7 @@ use prowess_store::TenantId;
 use tokio::io::{AsyncSeekExt, AsyncWriteExt};
 use tokio_util::io::ReaderStream;
 
+use super::spool_shares::{SpoolShare, TooMuchSpooled};
 use super::{FormReader, text, unescaped_file_name};
 use crate::app::App;
 use crate::error::HttpError;
@@ -24,20 +25,21 @@ const MAX_MEMORY_BYTES: usize = 256 << 10;
 /// Bytes after which the available storage is checked again.
 const SPACE_CHECK_BYTES: u64 = 4 << 20;
 
-/// Maximum size of a file, and who stores it.
+/// Maximum size of a file, and who sends it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FileBounds<'a> {
     pub(crate) max_bytes: u64,
-    /// The tenant whose stored files it will be among, if it is to be stored.
-    pub(crate) stored_for: Option<&'a TenantId>,
+    pub(crate) tenant: &'a TenantId,
+    /// Whether it will be among the stored files of the tenant.
+    pub(crate) is_stored: bool,
 }
 
 impl FileBounds<'_> {
     /// Rejects a file of which this many bytes have arrived when it cannot be stored.
     async fn check(&self, bytes: u64, app: &App) -> Result<(), HttpError> {
-        match self.stored_for {
-            Some(tenant) => Ok(app.store().check_new_file(tenant, bytes).await?),
-            None => Ok(app.store().check_space(SPACE_CHECK_BYTES)?),
+        match self.is_stored {
+            true => Ok(app.store().check_new_file(self.tenant, bytes).await?),
+            false => Ok(app.store().check_space(SPACE_CHECK_BYTES)?),
         }
     }
 }
@@ -52,6 +54,8 @@ pub(crate) struct FileForm {
     /// `expires_in_seconds`, or `expires_after[seconds]`.
     pub(crate) expires_in: Option<Duration>,
     content: Option<Spool>,
+    /// What it takes on the disk, which counts as long as this form exists.
+    share: Option<SpoolShare>,
 }
 
 #[derive(Debug, Default)]
@@ -70,7 +74,10 @@ impl FileForm {
     ) -> Result<FileForm, HttpError> {
         bounds.check(0, app).await?;
         let (mut multipart, mut reader) = FormReader::open(request, app).await?;
-        let mut form = FileForm::default();
+        let mut form = FileForm {
+            share: Some(app.transfers().spools().begin(bounds.tenant)),
+            ..FileForm::default()
+        };
         while let Some(field) = reader.next_part(&mut multipart).await? {
             form.read_field(field, &mut reader, app, bounds).await?;
         }
@@ -99,7 +106,9 @@ impl FileForm {
             "file" => {
                 self.name = unescaped_file_name(&field);
                 self.mime = field.content_type().map(str::to_owned);
-                self.content = Some(Spool::read_from(field, reader, app, bounds).await?);
+                let share = self.share.as_mut();
+                let spool = Spool::read_from(field, reader, app, bounds, share).await?;
+                self.content = Some(spool);
                 Ok(())
             }
             "purpose" => {
@@ -138,6 +147,7 @@ impl Spool {
         reader: &mut FormReader,
         app: &App,
         bounds: FileBounds<'_>,
+        mut share: Option<&mut SpoolShare>,
     ) -> Result<Spool, HttpError> {
         let mut spool = Spool::default();
         let mut next_check = SPACE_CHECK_BYTES;
@@ -148,6 +158,11 @@ impl Spool {
             }
             if spool.size >= next_check {
                 bounds.check(spool.size, app).await?;
+                if let Some(share) = share.as_deref_mut() {
+                    // For what comes until the next check.
+                    let free = prowess_store::free_bytes(&std::env::temp_dir());
+                    share.grow(SPACE_CHECK_BYTES, free)?;
+                }
                 next_check = spool.size.saturating_add(SPACE_CHECK_BYTES);
             }
             spool.write(&chunk).await.map_err(spool_error)?;
@@ -178,6 +193,14 @@ impl Spool {
             disk.seek(SeekFrom::Start(0)).await?;
         }
         Ok(())
+    }
+}
+
+impl From<TooMuchSpooled> for HttpError {
+    fn from(_: TooMuchSpooled) -> Self {
+        let message = "your uploads in progress use half of the server's temporary space; send \
+            fewer at once, and try again when one has ended";
+        HttpError::new(StatusCode::TOO_MANY_REQUESTS, "transfers-busy", message).retry_after(10)
     }
 }
 

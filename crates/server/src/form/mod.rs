@@ -6,6 +6,7 @@
 //! | `skill_fields` | form fields that describe a skill without files |
 //! | `urlencoded` | forms without files, as many clients send them |
 //! | `file` | one file of any size, spooled to disk |
+//! | `spool_shares` | the disk that spooled files take, by tenant |
 //! | `text` | short text fields |
 //! | `page_form` | forms of pages in this process, held in memory |
 //! | `transfers` | concurrent uploads and downloads |
@@ -14,6 +15,7 @@ mod file;
 mod page_form;
 mod skill;
 mod skill_fields;
+mod spool_shares;
 mod text;
 pub(crate) mod transfers;
 mod urlencoded;

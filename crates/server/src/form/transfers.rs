@@ -12,6 +12,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use prowess_store::TenantId;
 
+use super::spool_shares::SpoolShares;
 use crate::error::HttpError;
 use crate::fair_pool::{FairPool, Owner, PoolBounds, PoolPermit};
 use crate::settings::ServerSettings;
@@ -48,6 +49,7 @@ pub(crate) struct Transfers {
     /// Of clients without a key, by their networks.
     public: FairPool<Option<IpAddr>>,
     public_lists: FairPool<Option<IpAddr>>,
+    spools: SpoolShares,
     wait: Duration,
 }
 
@@ -82,6 +84,7 @@ impl Transfers {
             lists: FairPool::new(LIST_BOUNDS),
             public: FairPool::new(PoolBounds::half_per_owner(skills, MAX_WAITING_PER_TENANT)),
             public_lists: FairPool::new(LIST_BOUNDS),
+            spools: SpoolShares::default(),
             wait: settings.upload_wait,
         }
     }
@@ -89,6 +92,11 @@ impl Transfers {
     /// Whether two settings give the same permits.
     pub(crate) fn has_same_bounds(one: &ServerSettings, other: &ServerSettings) -> bool {
         (one.uploads, one.upload_wait) == (other.uploads, other.upload_wait)
+    }
+
+    /// The disk that uploads in progress take.
+    pub(crate) fn spools(&self) -> &SpoolShares {
+        &self.spools
     }
 
     /// A permit to upload a skill.
@@ -195,13 +203,14 @@ mod tests {
         "/v1/messages/batches",
     ];
     /// What reads stored texts.
-    const READING: [&str; 6] = [
+    const READING: [&str; 7] = [
         "/v1/chat/completions",
         "/v1/chat/completions/chatcmpl-1",
         "/v1/chat/completions/chatcmpl-1/messages",
         "/v1/responses/resp_1",
         "/v1/responses/resp_1/input_items",
         "/v1/conversations/conv_1/items",
+        "/v1/runs/run_1",
     ];
 
     async fn status(app: &App, path: &str) -> StatusCode {
@@ -232,6 +241,9 @@ mod tests {
             let refused = StatusCode::TOO_MANY_REQUESTS;
             assert_eq!(status(&app, path).await, refused, "{path}");
         }
+        // A list of which a test of the store alone has none.
+        let files = status(&app, "/v1/containers/container_1/files").await;
+        assert_eq!(files, StatusCode::TOO_MANY_REQUESTS);
         assert!(transfers.acquire_list(&other).await.is_ok());
         assert!(transfers.acquire_stored_read(&other).await.is_ok());
         drop((lists, reads));

@@ -15,6 +15,10 @@ use serde_json::{Value, json};
 
 /// Bytes of a changed line that are shown. Data, and code made small, can be one line of many MB.
 const MAX_LINE_BYTES: usize = 2 << 10;
+/// Changed lines that are shown.
+const MAX_LINES: usize = 1_000;
+/// How often a file is in memory while it is changed: before, after, and twice to be written.
+const EDIT_COPIES: u64 = 4;
 
 pub(super) async fn create(
     workspace: &Workspace,
@@ -23,8 +27,9 @@ pub(super) async fn create(
 ) -> Result<ToolOutcome, EditError> {
     let content = required_argument(input, "file_text")?;
     let path = EditorPath::parse_writable(path)?;
-    let files = workspace.list().await?;
-    let is_update = files.iter().any(|file| file.path == path);
+    let listed = workspace.list_counted().await?;
+    let is_update = listed.files.iter().any(|file| file.path == path);
+    drop(listed);
     let output = write(workspace, &path, content).await?;
     let text = model_text::file_written(&path, is_update, output.size);
     let result = json!({
@@ -45,8 +50,8 @@ pub(super) async fn str_replace(
         .and_then(Value::as_str)
         .unwrap_or_default();
     let path = EditorPath::parse_writable(path)?;
-    let before = match workspace.get(&path).await {
-        Ok(bytes) => String::from_utf8(bytes).map_err(|_| model_text::not_text(&path))?,
+    let counted = match workspace.get_counted(&path, EDIT_COPIES).await {
+        Ok(counted) => counted,
         Err(ToolboxError::Sandbox(SandboxError::FileNotFound { .. })) => {
             let why = model_text::no_such_file(&format!("{DATA_FOLDER}/{path}"));
             return Err(EditError {
@@ -56,10 +61,11 @@ pub(super) async fn str_replace(
         }
         Err(error) => return Err(error.into()),
     };
-    let place = find_unique(&before, old, &path)?;
+    let before = std::str::from_utf8(&counted.content).map_err(|_| model_text::not_text(&path))?;
+    let place = find_unique(before, old, &path)?;
     let after = before.replacen(old, new, 1);
     let output = write(workspace, &path, &after).await?;
-    let change = LineChange::between(&before, &after, place, old, new);
+    let change = LineChange::between(before, &after, place, old, new);
     let text = format!(
         "{DATA_FOLDER}/{path} is changed from line {}:\n{}",
         change.first,
@@ -93,7 +99,7 @@ impl LineChange {
     fn between(before: &str, after: &str, at: usize, old: &str, new: &str) -> Self {
         let first = before.get(..at).unwrap_or_default().matches('\n').count();
         let lines = |text: &str, part: &str| {
-            let count = part.matches('\n').count() + 1;
+            let count = (part.matches('\n').count() + 1).min(MAX_LINES);
             let lines = text.split('\n').skip(first).take(count);
             lines.map(|line| cut_end(line, MAX_LINE_BYTES)).collect()
         };
@@ -155,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_long_line_only_the_beginning_is_shown() {
+    fn of_long_lines_and_of_many_only_the_beginning_is_shown() {
         let before = format!("a\n{}old\nb\n", "x".repeat(1 << 20));
         let after = before.replacen("old", "new", 1);
         let at = before.find("old").unwrap();
@@ -163,5 +169,9 @@ mod tests {
         let shown = change.lines();
         assert_eq!((change.first, shown.len()), (2, 2));
         assert!(shown.iter().all(|line| line.len() < 2 * MAX_LINE_BYTES));
+        let new = "\n".repeat(1 << 20);
+        let after = before.replacen("old", &new, 1);
+        let change = LineChange::between(&before, &after, at, "old", &new);
+        assert_eq!(change.lines().len(), 1 + MAX_LINES);
     }
 }

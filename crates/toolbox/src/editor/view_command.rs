@@ -59,12 +59,14 @@ async fn view_data(
     range: Option<(usize, usize)>,
 ) -> Result<ViewResult, EditError> {
     let workspace = workspace.ok_or(ToolboxError::NoWorkspace)?;
-    let files = workspace.list().await?;
-    if files.iter().any(|known| known.path == file) {
-        let bytes = workspace.get(file).await?;
-        return Ok(view_content(limits, file, bytes.into(), range));
+    let listed = workspace.list_counted().await?;
+    if listed.files.iter().any(|known| known.path == file) {
+        drop(listed);
+        let counted = workspace.get_counted(file, 1).await?;
+        return Ok(view_content(limits, file, counted.content.into(), range));
     }
-    let files = files.iter().map(|file| (file.path.as_str(), file.size));
+    let files = listed.files.iter();
+    let files = files.map(|file| (file.path.as_str(), file.size));
     list_folder(DATA_FOLDER, file, files)
 }
 
@@ -134,16 +136,29 @@ fn view_lines(text: &str, range: Option<(usize, usize)>, cap: usize) -> ViewResu
             total,
         };
     };
-    let selected = text.lines().skip(first.saturating_sub(1));
-    let selected: Vec<&str> = selected.take((last + 1).saturating_sub(first)).collect();
-    let text = selected.join("\n");
-    let kept = prefix_within(&text, cap);
-    let text = if kept.len() == text.len() {
-        text
-    } else {
-        let note = model_text::cut_note(kept.len(), text.len());
-        format!("{kept}\n{note}")
+    // A file may have millions of lines, so only those that are shown are copied.
+    let selected = || {
+        let lines = text.lines().skip(first.saturating_sub(1));
+        lines.take((last + 1).saturating_sub(first))
     };
+    let length = selected().map(|line| line.len() + 1).sum::<usize>();
+    let length = length.saturating_sub(1);
+    let mut text = String::new();
+    for (index, line) in selected().enumerate() {
+        if text.len() > cap {
+            break;
+        }
+        if index > 0 {
+            text.push('\n');
+        }
+        // More than the cap, if there is more.
+        text.push_str(prefix_within(line, cap.saturating_add(4)));
+    }
+    if length > cap {
+        let kept = prefix_within(&text, cap);
+        let note = model_text::cut_note(kept.len(), length);
+        text = format!("{kept}\n{note}");
+    }
     ViewResult::Lines { text, first, total }
 }
 

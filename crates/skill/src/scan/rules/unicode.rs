@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 
+use crate::misleading::{is_right_to_left, takes_joiners};
 use crate::scan::collector::FindingCollector;
 use crate::scan::finding::{Confidence, FindingWeight, ScanSeverity};
 use crate::scan::rule::ScanRule;
@@ -214,22 +215,6 @@ fn trick_of(c: char, text: &Cursor<'_>, right_to_left: bool) -> Option<Trick> {
             _ => None,
         },
     }
-}
-
-/// Whether zero-width joiners belong beside this character: emoji and their
-/// modifiers, and the scripts that shape their letters.
-fn takes_joiners(c: char) -> bool {
-    matches!(c,
-        '\u{0600}'..='\u{109F}' | '\u{1780}'..='\u{1CFF}' | '\u{A800}'..='\u{ABFF}'
-        | '\u{FB50}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFE}' | '\u{11000}'..='\u{11FFF}'
-        | '\u{1E900}'..='\u{1E95F}'
-        | '\u{2190}'..='\u{2BFF}' | '\u{FE0F}' | '\u{1F000}'..='\u{1FAFF}')
-}
-
-fn is_right_to_left(c: char) -> bool {
-    matches!(c, '\u{0590}'..='\u{08FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFE}'
-        | '\u{10800}'..='\u{10FFF}' | '\u{1E800}'..='\u{1EFFF}')
-        && c != '\u{61C}'
 }
 
 /// A walk over characters that remembers the one before.
