@@ -3,6 +3,8 @@
 //! Every reader of a dialect without Anthropic's block events builds its stream
 //! through this.
 
+use serde_json::Value;
+
 use crate::neutral::{Block, Content, Delta, Map, StreamEvent};
 
 /// Which block of a stream is open.
@@ -75,6 +77,17 @@ impl BlockEmitter {
     pub(crate) fn rest(&mut self, more: Map, out: &mut Vec<StreamEvent>) {
         if self.open != OpenBlockKind::Nothing && !more.is_empty() {
             self.delta(Delta::Rest(more), out);
+        }
+    }
+
+    /// A citation of the open text, in Anthropic's form.
+    pub(crate) fn cite(&mut self, citation: Value, out: &mut Vec<StreamEvent>) {
+        if self.open == OpenBlockKind::Text {
+            let delta = Map::from_iter([
+                ("type".to_owned(), "citations_delta".into()),
+                ("citation".to_owned(), citation),
+            ]);
+            self.delta(Delta::Other(delta), out);
         }
     }
 

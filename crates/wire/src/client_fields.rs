@@ -47,6 +47,7 @@ const CHAT: FieldNames = &[
         "parallel_tool_calls",
     ),
     ("tool_choice", "tool_choice"),
+    ("tool_choice", "function_call"),
     ("thinking", "thinking"),
     ("thinking", "reasoning"),
     ("thinking", "reasoning_effort"),

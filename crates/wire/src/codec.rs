@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::adapt::adapt_request;
+use crate::call_ids::UniqueCallIds;
 use crate::context::{EncodedRequest, ReadContext, ReplyContext, WriteOptions};
 use crate::dropped::Dropped;
 use crate::drops::Drops;
@@ -51,7 +52,7 @@ fn write_adapted(
     request: &Request,
     options: &WriteOptions,
 ) -> Result<EncodedRequest, WireError> {
-    first_message::check_prompt_template(upstream, request)?;
+    first_message::check_stored_prompt(upstream, request)?;
     // An adapted request may be empty, so its beginning is checked afterwards.
     let adapted = adapt_request(request, upstream)?;
     let request = first_message::with_user_message(upstream, &adapted.request)?;
@@ -97,6 +98,12 @@ pub fn read_response(
         Dialect::Gemini => gemini::read_response(body, context),
         Dialect::Converse => converse::read_response(body, context),
     }?;
+    if let Some(earlier) = &context.call_ids {
+        let mut call_ids = UniqueCallIds::after(earlier);
+        for block in &mut response.content {
+            call_ids.rename_call(block);
+        }
+    }
     truncate_response(&mut response, &context.stop_sequences);
     Ok(response)
 }

@@ -1,9 +1,11 @@
 //! What has to be remembered between a request and its response.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::call_ids::known_call_ids;
 use crate::dropped::Dropped;
 use crate::models::Capabilities;
 use crate::neutral::{ClientTools, Map, Request, ToolKind};
@@ -46,6 +48,10 @@ pub struct WriteOptions {
     pub mistral_rules: bool,
     /// Whether a Chat server refuses requests with fields that Mistral does not have.
     pub mistral_fields: bool,
+    /// Whether a Chat server refuses several messages of the user or the model in a row.
+    pub alternating_roles: bool,
+    /// Fields of a request that a Chat server refuses, although most servers accept them.
+    pub refused_fields: &'static [&'static str],
     /// Whether a Chat server accepts free-form tools. If not, they become functions of one
     /// text.
     pub custom_tools: bool,
@@ -91,6 +97,8 @@ impl Default for WriteOptions {
             thinking_switch: false,
             mistral_rules: false,
             mistral_fields: false,
+            alternating_roles: false,
+            refused_fields: &[],
             custom_tools: true,
             openai_fields: true,
             response_schemas: true,
@@ -125,6 +133,9 @@ pub struct ReadContext {
     pub(crate) server: String,
     /// Stop sequences the upstream cannot look for itself.
     pub(crate) stop_sequences: Vec<String>,
+    /// The ids of the conversation's calls. `None` if the ids of a response stay as they are:
+    /// whoever sends the results has got them from elsewhere.
+    pub(crate) call_ids: Option<Arc<HashSet<String>>>,
 }
 
 impl ReadContext {
@@ -135,6 +146,7 @@ impl ReadContext {
             names: ToolNameMap::from_request(request),
             server: String::new(),
             stop_sequences: Vec::new(),
+            call_ids: Some(known_call_ids(&request.messages)),
         }
     }
 
@@ -175,6 +187,8 @@ pub struct ReplyContext {
     /// The toolsets of a Messages client, whose members other vendors' models call by names that
     /// begin with the toolset's.
     pub(crate) toolsets: Vec<&'static str>,
+    /// Whether a Chat client gets a call as `function_call`.
+    pub(crate) function_calls: bool,
     /// Settings a Responses response repeats.
     pub(crate) echo: Map,
 }

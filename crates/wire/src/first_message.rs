@@ -13,20 +13,25 @@ use crate::error::WireError;
 use crate::model_text::BLANK_TEXT;
 use crate::neutral::{Message, Request, Role};
 
-/// Refuses a request that names a template which only OpenAI's servers hold.
-pub(crate) fn check_prompt_template(upstream: Dialect, request: &Request) -> Result<(), WireError> {
-    if upstream == request.origin {
-        return Ok(());
-    }
-    let template = request.rest.get("prompt").filter(|given| !given.is_null());
-    if request.origin == Dialect::Responses && template.is_some() {
-        return Err(WireError::unsupported(
-            upstream,
+/// Refuses a request that names a part of its prompt which only its vendor's servers hold: without
+/// it, a model would respond to something else.
+pub(crate) fn check_stored_prompt(upstream: Dialect, request: &Request) -> Result<(), WireError> {
+    let (field, why) = match request.origin {
+        origin if upstream == origin => return Ok(()),
+        Dialect::Responses => (
             "prompt",
             "prompt templates are available at OpenAI only: send the text as instructions and input",
-        ));
+        ),
+        Dialect::Gemini => (
+            "cachedContent",
+            "cached contents are available at Google only: send them with the request",
+        ),
+        Dialect::Messages | Dialect::Chat | Dialect::Converse => return Ok(()),
+    };
+    match request.rest.get(field) {
+        Some(named) if !named.is_null() => Err(WireError::unsupported(upstream, field, why)),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// The request with something to respond to: instructions alone become the user's message.
@@ -95,7 +100,7 @@ fn nothing_to_answer(upstream: Dialect, client: Dialect) -> WireError {
 /// Does both to a request that is to be Anthropic's own. What else its beginning lacks is
 /// inserted when it is written.
 pub(crate) fn prepare_for_anthropic(request: &mut Request) -> Result<(), WireError> {
-    check_prompt_template(Dialect::Messages, request)?;
+    check_stored_prompt(Dialect::Messages, request)?;
     if let Cow::Owned(adapted) = with_user_message(Dialect::Messages, request)? {
         *request = adapted;
     }

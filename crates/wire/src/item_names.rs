@@ -100,7 +100,20 @@ impl PathItem<'_> {
                 _ => "",
             },
         };
+        let name = match client {
+            ClientDialect::Chat if self.is_former_function() => {
+                name.strip_prefix(".function").unwrap_or(name)
+            }
+            _ => name,
+        };
         name.to_owned()
+    }
+
+    /// Whether a Chat client offered a function, or called one, in the form before tools,
+    /// without an object `function` around it.
+    fn is_former_function(self) -> bool {
+        let path = self.client_path().get().map_or("", |(_, path)| path);
+        path.starts_with("functions[") || path.ends_with(".function_call")
     }
 }
 

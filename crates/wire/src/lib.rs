@@ -98,8 +98,10 @@
 //! | `drops`, `dropped`, `lost_sources` | what could not be translated |
 //! | `adapt` | tools and blocks of one vendor, for models of another |
 //! | `model_text` | every text that wire adds for a model |
+//! | `first_event` | of a stream that is passed through: whether it begins with an error |
 //! | `first_message`, `last_message`, `blank_messages` | conversations that a vendor would refuse |
 //! | `tool_names`, `arguments`, `argument_schemas` | tool names and call ids, call arguments, their schemas |
+//! | `call_ids` | ids of calls, each once in a conversation |
 //! | `server_call_ids` | ids of calls that other vendors' servers answered, for Messages clients |
 //! | `calls`, `blocks` | calls and blocks of a stream |
 //! | `plain_text`, `media_types`, `media_content`, `generated_images` | text forms, file types, images |
@@ -115,6 +117,7 @@ mod argument_schemas;
 mod arguments;
 mod blank_messages;
 mod blocks;
+mod call_ids;
 mod calls;
 mod camel_case;
 mod chat;
@@ -132,6 +135,7 @@ pub mod event_stream;
 mod excerpt;
 mod field_name;
 mod fields;
+mod first_event;
 mod first_message;
 pub mod form;
 mod gemini;
@@ -174,6 +178,7 @@ pub use dropped::Dropped;
 pub use error::WireError;
 pub use excerpt::{Excerpt, excerpt};
 pub use fields::parse as parse_json;
+pub use first_event::{FirstEvent, FirstEventFinder};
 pub use parsed_size::{MAX_PARSED_EXCESS, parsed_excess, parsed_excess_of_all};
 pub use passed_details::{add_price_details, count_search_queries};
 pub use render::render_client_error;
@@ -181,7 +186,7 @@ pub use rendered_error::RenderedError;
 pub use responses::{ResponseStatus, count_web_searches, unfinished_response};
 pub use signature_scan::has_signature_envelope;
 pub use streams::{StreamReader, StreamWriter};
-pub use token_counts::{read_token_counts, token_counts_key};
+pub use token_counts::{read_counts_or_total, read_token_counts, token_counts_key};
 
 /// The API dialect of an upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]

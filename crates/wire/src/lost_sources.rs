@@ -15,13 +15,17 @@ use crate::neutral::{
 };
 use crate::{ClientDialect, Dialect};
 
-/// Fields with sources: those of OpenAI and OpenRouter, Perplexity and xAI, and Google.
-const SOURCE_FIELDS: [&str; 5] = [
+/// The sources of a text, as Bedrock has them.
+const BEDROCK_SOURCES: &str = "citationsContent";
+
+/// Fields with sources: those of OpenAI and OpenRouter, Perplexity and xAI, Google, and Bedrock.
+const SOURCE_FIELDS: [&str; 6] = [
     ANNOTATIONS,
     "citations",
     "search_results",
     "groundingMetadata",
     "citationMetadata",
+    BEDROCK_SOURCES,
 ];
 
 /// Names the sources of a whole response that its writer does not.
@@ -29,7 +33,7 @@ pub(crate) fn note_sources(client: ClientDialect, response: &Response, drops: &m
     if client == ClientDialect::Messages {
         for (index, block) in response.content.iter().enumerate() {
             if matches!(block.content, Content::Text(_)) {
-                note_annotations(index, &block.rest, drops);
+                note_fields_of_text(index, &block.rest, &[ANNOTATIONS], drops);
             }
         }
     }
@@ -68,7 +72,13 @@ impl StreamedSources {
             StreamEvent::BlockDelta {
                 index,
                 delta: Delta::Rest(rest),
-            } => self.annotations(*index, rest),
+            } => {
+                self.annotations(*index, rest);
+                // Chat's writer names every such field.
+                if self.client != ClientDialect::Chat {
+                    note_fields_of_text(*index, rest, &[BEDROCK_SOURCES], &mut self.drops);
+                }
+            }
             StreamEvent::Other { name, .. } if name == ANNOTATION_ADDED => self.announced += 1,
             StreamEvent::MessageDelta { rest, .. } => {
                 note_fields(self.client, rest, self.announced, &mut self.drops);
@@ -83,19 +93,16 @@ impl StreamedSources {
 
     fn annotations(&mut self, index: usize, rest: &Map) {
         if matches!(self.client, ClientDialect::Messages | ClientDialect::Gemini) {
-            note_annotations(index, rest, &mut self.drops);
+            note_fields_of_text(index, rest, &[ANNOTATIONS], &mut self.drops);
         }
     }
 }
 
-fn note_annotations(index: usize, rest: &Map, drops: &mut Drops) {
+fn note_fields_of_text(index: usize, rest: &Map, keys: &[&str], drops: &mut Drops) {
     let path = JsonPath::Root.key("content");
-    let annotations = rest.get_key_value(ANNOTATIONS);
-    let annotations = annotations.map(|(key, value)| (key.clone(), value.clone()));
-    drops.rest(
-        &path.index(index),
-        &sources(annotations.into_iter().collect()),
-    );
+    let named = rest.iter().filter(|(key, _)| keys.contains(&key.as_str()));
+    let named = named.map(|(key, value)| (key.clone(), value.clone()));
+    drops.rest(&path.index(index), &sources(named.collect()));
 }
 
 /// Names the sources among the fields that only another dialect has. `translated` is the number

@@ -25,6 +25,7 @@ impl ReplyContext {
             freeform: freeform(request),
             client_tools: request.client_tools.clone(),
             toolsets: named_toolsets(request),
+            function_calls: request.function_calls,
             echo: match request.origin {
                 Dialect::Responses => responses::echoed_settings(request),
                 _ => Map::new(),

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::anthropic::{MessagesReader, MessagesWriter};
+use crate::call_ids::UniqueCallIds;
 use crate::chat::{ChatReader, ChatWriter};
 use crate::context::{ReadContext, ReplyContext};
 use crate::converse::ConverseReader;
@@ -39,6 +40,7 @@ pub struct StreamReader {
     frames: Framing,
     events: DialectReader,
     stops: Option<StopSequenceFilter>,
+    call_ids: Option<UniqueCallIds>,
     size: StreamSize,
     failed: bool,
 }
@@ -65,6 +67,7 @@ impl StreamReader {
     /// A reader of an upstream's stream.
     pub fn new(upstream: Dialect, context: ReadContext) -> Self {
         let stops = StopSequenceFilter::new(&context.stop_sequences);
+        let call_ids = context.call_ids.as_ref().map(UniqueCallIds::after);
         let sse = || Framing::Sse(SseParser::default());
         let (frames, events) = match upstream {
             Dialect::Messages => (
@@ -93,6 +96,7 @@ impl StreamReader {
             frames,
             events,
             stops,
+            call_ids,
             size: StreamSize::default(),
             failed: false,
         }
@@ -101,10 +105,12 @@ impl StreamReader {
     /// A reader of Bedrock's InvokeModelWithResponseStream: Messages events in frames.
     pub fn for_bedrock_invoke(context: ReadContext) -> Self {
         let stops = StopSequenceFilter::new(&context.stop_sequences);
+        let call_ids = context.call_ids.as_ref().map(UniqueCallIds::after);
         StreamReader {
             frames: Framing::Aws(FrameDecoder::default()),
             events: DialectReader::Messages(Box::new(MessagesReader::new(context))),
             stops,
+            call_ids,
             size: StreamSize::default(),
             failed: false,
         }
@@ -230,7 +236,12 @@ impl StreamReader {
         }
     }
 
-    fn cut(&mut self, events: Vec<StreamEvent>) -> Vec<StreamEvent> {
+    /// The events for whoever reads them: with ids of calls that no other call has, and up to the
+    /// first stop sequence.
+    fn cut(&mut self, mut events: Vec<StreamEvent>) -> Vec<StreamEvent> {
+        if let Some(call_ids) = &mut self.call_ids {
+            call_ids.rename_streamed(&mut events);
+        }
         match &mut self.stops {
             Some(cutter) => cutter.apply(events),
             None => events,

@@ -56,6 +56,17 @@ pub fn read_token_counts(client: ClientDialect, usage: &[u8]) -> Option<TokenUsa
     })
 }
 
+/// The same of a response that may generate nothing. Servers that embed or rank texts (Jina,
+/// Voyage) may send only the total, which is all input.
+pub fn read_counts_or_total(client: ClientDialect, usage: &[u8]) -> Option<TokenUsage> {
+    let mut counts = read_token_counts(client, usage)?;
+    if counts.total_input() == 0 && counts.output_tokens == 0 {
+        let json: UsageJson = serde_json::from_slice(usage).ok()?;
+        counts.input_tokens = json.total_tokens.0;
+    }
+    Some(counts)
+}
+
 /// Cached input is part of the input there, and thoughts are not part of the output.
 fn gemini_usage(counts: &UsageJson) -> TokenUsage {
     let cached = counts.cached_content_token_count.0;

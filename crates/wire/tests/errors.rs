@@ -32,6 +32,13 @@ fn an_upstreams_refusal_to_serve_keeps_its_kind_its_words_and_its_status() {
             "model does not support tools",
         ),
         (
+            Dialect::Chat,
+            400,
+            r#"[{"error":{"code":400,"message":"No such field","status":"INVALID_ARGUMENT"}}]"#,
+            ErrorKind::InvalidRequest,
+            "No such field",
+        ),
+        (
             Dialect::Responses,
             404,
             r#"{"error":{"message":"No such model","type":"invalid_request_error","param":"model","code":"model_not_found"}}"#,

@@ -228,3 +228,134 @@ fn signed_reasoning_travels_through_every_client_and_comes_back() {
         assert_eq!(part["functionCall"]["id"], "fc1", "{client:?}");
     }
 }
+
+/// What a client of Chat sent before there were tools.
+fn request_with_functions() -> Value {
+    json!({"model": "m", "function_call": {"name": "look"}, "functions": [
+    {"name": "look", "description": "Looks.", "parameters": {"type": "object",
+        "properties": {"at": {"type": "string"}}}},
+    {"name": "wait"}],
+    "messages": [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": null,
+            "function_call": {"name": "look", "arguments": "{\"at\":\"a\"}"}},
+        {"role": "function", "name": "look", "content": "one"},
+        {"role": "assistant", "content": null,
+            "function_call": {"name": "look", "arguments": "{\"at\":\"b\"}"}},
+        {"role": "function", "name": "look", "content": "two"},
+    ]})
+}
+
+#[test]
+fn functions_of_a_chat_client_are_tools_and_their_results_have_calls() {
+    let body = request_with_functions().to_string();
+    let request = read_request(ClientDialect::Chat, body.as_bytes()).unwrap();
+    let sent = write_request(Dialect::Messages, &request, &WriteOptions::default()).unwrap();
+    assert!(sent.dropped.is_empty(), "{:?}", sent.dropped);
+    let tools = sent.body["tools"].as_array().unwrap();
+    assert_eq!(tools[0]["name"], "look");
+    assert_eq!(tools[0]["description"], "Looks.");
+    assert!(tools[0]["input_schema"]["properties"]["at"].is_object());
+    assert_eq!(tools[1]["input_schema"]["type"], "object");
+    assert_eq!(
+        sent.body["tool_choice"],
+        json!({"type": "tool", "name": "look", "disable_parallel_tool_use": true})
+    );
+    let messages = sent.body["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 5, "{messages:?}");
+    let call = |n: usize| &messages[n]["content"][0];
+    assert_eq!(call(1)["input"], json!({"at": "a"}));
+    assert_eq!(call(3)["input"], json!({"at": "b"}));
+    assert_ne!(call(1)["id"], call(3)["id"]);
+    for (n, text) in [(2, "one"), (4, "two")] {
+        assert_eq!(call(n)["tool_use_id"], call(n - 1)["id"]);
+        assert!(call(n)["content"].to_string().contains(text));
+    }
+    // A server of the client's own dialect has them in the newer form too.
+    let chat = write_request(Dialect::Chat, &request, &WriteOptions::default()).unwrap();
+    assert_eq!(chat.body["tools"][0]["function"]["name"], "look");
+    assert_eq!(chat.body["tool_choice"]["function"]["name"], "look");
+    assert_eq!(chat.body["messages"][2]["role"], "tool");
+}
+
+#[test]
+fn a_client_with_functions_gets_one_function_call() {
+    let request = request_with_functions().to_string();
+    let call = |id: &str, at: &str| {
+        let input = json!({"at": at});
+        json!({"type": "tool_use", "id": id, "name": "look", "input": input})
+    };
+    let answer = json!({"id": "msg_1", "model": "c", "stop_reason": "tool_use",
+        "content": [call("toolu_1", "c"), call("toolu_2", "d")]});
+    let neutral = read_request(ClientDialect::Chat, request.as_bytes()).unwrap();
+    let sent = write_request(Dialect::Messages, &neutral, &WriteOptions::default()).unwrap();
+    let answer = answer.to_string();
+    let response = read_response(Dialect::Messages, answer.as_bytes(), &sent.context).unwrap();
+    let context = ReplyContext::for_request(&neutral, 7);
+    let (body, dropped) = write_response(ClientDialect::Chat, &response, &context);
+    let choice = &body["choices"][0];
+    assert_eq!(choice["finish_reason"], "function_call");
+    assert_eq!(
+        choice["message"]["function_call"],
+        json!({"name": "look", "arguments": "{\"at\":\"c\"}"})
+    );
+    assert!(choice["message"].get("tool_calls").is_none());
+    let dropped: Vec<&str> = dropped.iter().map(|one| one.field.as_str()).collect();
+    assert_eq!(dropped, ["content[1]"]);
+
+    let events = prowess_wire::neutral::replay(response);
+    let mut writer = StreamWriter::new(ClientDialect::Chat, context);
+    let mut out = Vec::new();
+    for event in events {
+        writer.write(&event, &mut out);
+    }
+    let text = String::from_utf8(out).unwrap();
+    let chunks: Vec<Value> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line.strip_prefix("data: ")?).ok())
+        .collect();
+    let choice = |chunk: &Value| chunk["choices"][0].clone();
+    let calls = chunks
+        .iter()
+        .map(|chunk| choice(chunk)["delta"]["function_call"].clone())
+        .filter(Value::is_object);
+    let calls: Vec<Value> = calls.collect();
+    assert_eq!(calls[0], json!({"name": "look", "arguments": ""}));
+    let arguments: String = calls
+        .iter()
+        .filter_map(|call| call["arguments"].as_str())
+        .collect();
+    assert_eq!(arguments, "{\"at\":\"c\"}");
+    assert!(!text.contains("tool_calls"), "{text}");
+    let reasons = chunks
+        .iter()
+        .filter_map(|chunk| Some(choice(chunk)["finish_reason"].as_str()?.to_owned()));
+    assert_eq!(reasons.collect::<Vec<_>>(), ["function_call"]);
+}
+
+#[test]
+fn a_function_without_a_call_and_functions_beside_tools_are_named() {
+    let body = json!({"model": "m", "messages": [
+        {"role": "user", "content": "Go."},
+        {"role": "function", "name": "look", "content": "one"}]});
+    let error = read_request(ClientDialect::Chat, body.to_string().as_bytes()).unwrap_err();
+    assert_eq!(error.field(), Some("messages[1].name"));
+
+    let tool = json!({"type": "function", "function": {"name": "look"}});
+    let body = json!({"model": "m", "tools": [tool], "functions": [{"name": "look"}],
+        "function_call": "none", "messages": [{"role": "user", "content": "Go."}]});
+    let request = read_request(ClientDialect::Chat, body.to_string().as_bytes()).unwrap();
+    let sent = write_request(Dialect::Messages, &request, &WriteOptions::default()).unwrap();
+    assert_eq!(sent.body["tools"].as_array().unwrap().len(), 1);
+    let dropped: Vec<&str> = sent.dropped.iter().map(|one| one.field.as_str()).collect();
+    assert_eq!(dropped, ["functions", "function_call"]);
+    let answer = json!({"id": "msg_1", "model": "c", "stop_reason": "tool_use",
+        "content": [{"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}]});
+    let reply = whole(
+        ClientDialect::Chat,
+        body.to_string().as_bytes(),
+        Dialect::Messages,
+        &answer,
+    );
+    assert_eq!(reply["choices"][0]["finish_reason"], "tool_calls");
+}

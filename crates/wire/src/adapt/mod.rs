@@ -32,6 +32,7 @@ mod toolsets;
 use std::borrow::Cow;
 
 use crate::Dialect;
+use crate::call_ids::{has_repeated_ids, rename_repeated_ids};
 use crate::context::EncodedRequest;
 use crate::dropped::Dropped;
 use crate::drops::Drops;
@@ -63,6 +64,7 @@ pub(crate) fn adapt_request(
     compaction::check_trigger(request, target)?;
     let mut drops = Drops::for_later_writing(request);
     let mut adapted = request.clone();
+    rename_repeated_ids(&mut adapted.messages);
     chat_thinking::adapt(&mut adapted);
     thinking_modes::adapt(&mut adapted, target);
     tools::adapt(&mut adapted, &mut drops);
@@ -90,6 +92,7 @@ fn needs_adapting(request: &Request, target: Dialect) -> bool {
         || matches!(request.tool_choice, Some(ToolChoice::Other(_)))
         || request.tools.iter().any(special)
         || returned_calls::has_any(request)
+        || has_repeated_ids(&request.messages)
         || blocks().any(|block| match &block.content {
             Content::Other { .. } | Content::ServerToolResult { .. } => true,
             Content::ToolResult { content, .. } => content

@@ -148,8 +148,12 @@ pub(crate) fn freeform_schema() -> Value {
 }
 
 pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError> {
+    // Responses with several calls would lose all but one of them.
+    let parallel = request
+        .parallel_tool_calls
+        .or(request.function_calls.then_some(false));
     let mut map = match &request.tool_choice {
-        None if request.parallel_tool_calls == Some(false) => simple("auto"),
+        None if parallel == Some(false) => simple("auto"),
         None => return Ok(None),
         Some(ToolChoice::Auto) => simple("auto"),
         Some(ToolChoice::Any) => simple("any"),
@@ -172,7 +176,7 @@ pub(super) fn write_choice(request: &Request) -> Result<Option<Value>, WireError
             ));
         }
     };
-    let disable = request.parallel_tool_calls.map(|parallel| !parallel);
+    let disable = parallel.map(|parallel| !parallel);
     put(
         &mut map,
         "disable_parallel_tool_use",

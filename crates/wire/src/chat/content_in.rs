@@ -32,6 +32,10 @@ fn is_part(part: &Value) -> bool {
 
 /// A part is a text, an image, or a thought that is a list of texts itself.
 fn read_part(part: &Value) -> Vec<ChatContentPart> {
+    if part.get("type").and_then(Value::as_str) == Some(REASONING) {
+        let thoughts = reasoning_texts(part.get("summary"), part.get("text"));
+        return thoughts.into_iter().map(ChatContentPart::Thought).collect();
+    }
     if let Some(text) = part.get("text").and_then(Value::as_str) {
         return vec![ChatContentPart::Text(text.to_owned())];
     }
@@ -41,6 +45,14 @@ fn read_part(part: &Value) -> Vec<ChatContentPart> {
     let thoughts = part.get("thinking").map(thought_texts);
     let thoughts = thoughts.into_iter().flatten();
     thoughts.map(ChatContentPart::Thought).collect()
+}
+
+/// The type of a part with a thought.
+pub(super) const REASONING: &str = "reasoning";
+
+/// The texts of such a part: Databricks has a list of summaries, other servers the text itself.
+pub(super) fn reasoning_texts(summary: Option<&Value>, text: Option<&Value>) -> Vec<String> {
+    summary.or(text).map(thought_texts).unwrap_or_default()
 }
 
 /// The texts of a thought, which Mistral sends as a list of parts.

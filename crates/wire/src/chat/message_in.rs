@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::content_in::take_images;
 use super::extra_content;
+use super::former_functions;
 use super::part_in::read_parts;
 use super::reasoning_in::{has_details, take_details, thought_from_client};
-use crate::Dialect;
 use crate::anthropic;
 use crate::arguments;
 use crate::error::WireError;
@@ -27,14 +27,14 @@ pub(super) fn read_messages(
         match role.as_str() {
             "system" | "developer" => read_system(fields, request)?,
             "user" => read_user(fields, request)?,
-            "assistant" => read_assistant(fields, request)?,
-            "tool" => read_result(fields, request)?,
+            "assistant" => read_assistant(fields, i, request)?,
+            "tool" => {
+                let id = fields.string("tool_call_id")?;
+                read_result(fields, id, request)?;
+            }
             "function" => {
-                return Err(WireError::unsupported(
-                    Dialect::Chat,
-                    path.key("role"),
-                    "function messages are deprecated and not supported: use role \"tool\"",
-                ));
+                let id = former_functions::call_id(&mut fields, request)?;
+                read_result(fields, id, request)?;
             }
             _ => {
                 let expected = "\"system\", \"developer\", \"user\", \"assistant\" or \"tool\"";
@@ -84,14 +84,18 @@ fn read_user(mut fields: JsonFields<'_>, request: &mut Request) -> Result<(), Wi
     Ok(())
 }
 
-fn read_result(mut fields: JsonFields<'_>, request: &mut Request) -> Result<(), WireError> {
+fn read_result(
+    mut fields: JsonFields<'_>,
+    tool_use_id: String,
+    request: &mut Request,
+) -> Result<(), WireError> {
     let path = fields.path().key("content");
     let content = match fields.take("content") {
         Some(content) => read_parts(content, &path)?,
         None => Vec::new(),
     };
     let result = Content::ToolResult {
-        tool_use_id: fields.string("tool_call_id")?,
+        tool_use_id,
         content,
         is_error: false,
     };
@@ -116,7 +120,12 @@ fn is_results(message: &Message) -> bool {
     message.role == Role::User && message.content.last().is_none_or(is_result)
 }
 
-fn read_assistant(mut fields: JsonFields<'_>, request: &mut Request) -> Result<(), WireError> {
+/// Reads the n-th message, which is the model's.
+fn read_assistant(
+    mut fields: JsonFields<'_>,
+    n: usize,
+    request: &mut Request,
+) -> Result<(), WireError> {
     let path = fields.path();
     let mut content = read_thoughts(&mut fields)?;
     if let Some(parts) = fields.take("content") {
@@ -141,12 +150,9 @@ fn read_assistant(mut fields: JsonFields<'_>, request: &mut Request) -> Result<(
         content.push(call);
     }
     signed.remove_taken(&mut content);
-    if fields.take("function_call").is_some() {
-        return Err(WireError::unsupported(
-            Dialect::Chat,
-            path.key("function_call"),
-            "function_call is deprecated and not supported: use tool_calls",
-        ));
+    if let Some(call) = fields.take("function_call") {
+        let path = &path.key("function_call");
+        content.push(former_functions::read_call(call, path, n)?);
     }
     content.retain(|block| block.as_text() != Some("") || !block.is_plain());
     request.messages.push(Message {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
+use super::alternation::alternate;
 use super::call_turns::join_calls;
 use super::extra_content;
 use super::mistral_order::follow_mistral_order;
@@ -57,6 +58,9 @@ pub(super) fn write_messages(
     remove_blank_messages(&mut out, str::is_empty, own);
     if options.mistral_rules {
         follow_mistral_order(&mut out);
+    }
+    if options.alternating_roles && !own {
+        alternate(&mut out);
     }
     Ok(out)
 }

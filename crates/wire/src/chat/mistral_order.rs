@@ -40,12 +40,12 @@ fn mark_prefix(messages: &mut [Value]) {
     }
 }
 
-fn role(message: &Value) -> &str {
+pub(super) fn role(message: &Value) -> &str {
     let role = message.get("role").and_then(Value::as_str);
     role.unwrap_or_default()
 }
 
-fn make_user_message(message: &mut Map) {
+pub(super) fn make_user_message(message: &mut Map) {
     message.insert("role".to_owned(), "user".into());
     match message.get_mut("content") {
         Some(Value::String(text)) => *text = tagged_system(text),

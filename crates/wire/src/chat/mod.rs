@@ -3,10 +3,12 @@
 //! Reads and writes its requests, responses and streams. What it shares
 //! with the Responses dialect is in [`crate::openai`].
 
+mod alternation;
 mod call_turns;
 mod content_in;
 mod extra_content;
 mod finish;
+mod former_functions;
 mod gemini_settings;
 mod google_thoughts;
 mod message_in;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::content_in::thought_texts;
+use super::content_in::{REASONING, reasoning_texts, thought_texts};
 use crate::error::WireError;
 use crate::fields::{JsonFields, wrong_value};
 use crate::json_path::JsonPath;
@@ -37,6 +37,7 @@ fn read_part(value: Value, path: &JsonPath<'_>) -> Result<Block, WireError> {
         "refusal" => Content::Text(fields.string("refusal")?),
         // Mistral's thoughts, which its clients send back unchanged.
         "thinking" => read_thinking(&mut fields)?,
+        REASONING => read_reasoning(&mut fields),
         "image_url" => read_image(&mut fields)?,
         "file" => read_file(&mut fields)?,
         // Mistral's documents.
@@ -62,6 +63,15 @@ fn read_thinking(fields: &mut JsonFields<'_>) -> Result<Content, WireError> {
             .filter(|_| thinking.is_string())
             .unwrap_or_default(),
     })
+}
+
+/// A thought by Databricks, with signatures that only its models can read.
+fn read_reasoning(fields: &mut JsonFields<'_>) -> Content {
+    let (summary, text) = (fields.take("summary"), fields.take("text"));
+    Content::Thinking {
+        thinking: reasoning_texts(summary.as_ref(), text.as_ref()).concat(),
+        signature: String::new(),
+    }
 }
 
 fn read_image(fields: &mut JsonFields<'_>) -> Result<Content, WireError> {

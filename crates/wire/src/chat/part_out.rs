@@ -15,7 +15,7 @@ use crate::media_types::{
     audio_format, default_file_name, image_type, is_audio_or_video, is_image,
 };
 use crate::model_text::document_text;
-use crate::neutral::{Block, Content, Map, MediaSource};
+use crate::neutral::{Block, Content, Map, MediaSource, without_dialect_fields};
 use crate::openai::{take_detail, write_breakpoint};
 use crate::plain_text::data_url;
 
@@ -105,7 +105,7 @@ impl ChatPartWriter<'_> {
             self.drops.rest(path, rest);
             return;
         }
-        merge(map, rest);
+        merge(map, &without_dialect_fields(rest));
     }
 
     fn image(&mut self, source: &MediaSource, path: &JsonPath<'_>) -> Result<Value, WireError> {

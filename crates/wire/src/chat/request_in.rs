@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::former_functions::read_functions;
 use super::message_in::read_messages;
 use super::tools::{read_choice, read_tool};
 use crate::error::WireError;
@@ -14,7 +15,7 @@ pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     let root = JsonPath::Body(ClientDialect::Chat);
     let mut fields = JsonFields::from_value(body, &root)?;
     let mut request = Request::new(Dialect::Chat, fields.string("model")?);
-    refuse_legacy_fields(&mut fields)?;
+    refuse_choices(&mut fields)?;
     let messages = fields.list("messages")?;
     read_messages(messages, &root.key("messages"), &mut request)?;
     tool_results::check(&request)?;
@@ -30,6 +31,7 @@ pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
             .tools
             .push(read_tool(tool, &root.key("tools").index(i))?);
     }
+    read_functions(&mut fields, &mut request)?;
     if let Some(choice) = fields.take("tool_choice") {
         request.tool_choice = Some(read_choice(choice, &root.key("tool_choice"))?);
     }
@@ -49,17 +51,8 @@ pub(crate) fn read_request(body: Value) -> Result<Request, WireError> {
     Ok(request)
 }
 
-/// Legacy fields without an equivalent in any other dialect.
-fn refuse_legacy_fields(fields: &mut JsonFields<'_>) -> Result<(), WireError> {
-    for (key, instead) in [("functions", "tools"), ("function_call", "tool_choice")] {
-        if fields.take(key).is_some() {
-            return Err(WireError::unsupported(
-                Dialect::Chat,
-                key,
-                format!("{key} is deprecated and not supported: use {instead}"),
-            ));
-        }
-    }
+/// No other dialect has several choices.
+fn refuse_choices(fields: &mut JsonFields<'_>) -> Result<(), WireError> {
     match fields.opt_u64("n")? {
         None | Some(1) => Ok(()),
         Some(_) => Err(WireError::unsupported(

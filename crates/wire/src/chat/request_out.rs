@@ -15,7 +15,8 @@ use crate::json_path::JsonPath;
 use crate::model_text;
 use crate::neutral::{Map, Request, ResponseFormat, ThinkingMode};
 use crate::openai::{
-    SHARED_FIELDS, disables_thinking, effort_for_request, is_strict_schema, user_for_request,
+    SHARED_FIELDS, disables_thinking, effort_for_request, effort_source, is_strict_schema,
+    user_for_request,
 };
 use crate::sampling::sampling_params;
 use crate::stop_sequences::{DividedStops, divide_stops};
@@ -55,6 +56,7 @@ pub(crate) fn write_request(
     if options.capabilities.no_penalties {
         drop_penalties(&mut body, &mut drops);
     }
+    drop_refused_fields(request, options, &mut body, &mut drops);
     if options.mistral_fields {
         keep_mistral_fields(request, &mut body, &mut drops);
     }
@@ -217,11 +219,18 @@ fn write_rest(request: &Request, options: &WriteOptions, body: &mut Map, drops: 
         // Mistral has it too.
         options.openai_fields || (options.mistral_fields && key == "prompt_cache_key")
     };
+    let is_stored = request.rest.get("store") == Some(&Value::Bool(true));
     match request.origin {
         Dialect::Chat => body.extend(request.rest.clone()),
         Dialect::Responses => {
             for (key, value) in &request.rest {
                 match (key.as_str(), value) {
+                    // OpenAI refuses the first without `logprobs`, which is a setting of Chat's
+                    // alone, and the other unless it stores the response.
+                    ("top_logprobs", _) => drops.rest(&JsonPath::Root, &one(key, value)),
+                    ("metadata", _) if !is_stored => {
+                        drops.rest(&JsonPath::Root, &one(key, value));
+                    }
                     // The same setting is one level higher here.
                     ("text", Value::Object(text)) => {
                         let mut text = text.clone();
@@ -249,6 +258,35 @@ fn write_rest(request: &Request, options: &WriteOptions, body: &mut Map, drops: 
             .or_insert_with(|| Value::Object(Map::new()));
         if let Some(options) = options.as_object_mut() {
             options.insert("include_usage".to_owned(), true.into());
+        }
+    }
+}
+
+/// Drops the fields that the server refuses. Those of a Chat client stay: it gets the server's
+/// error.
+fn drop_refused_fields(
+    request: &Request,
+    options: &WriteOptions,
+    body: &mut Map,
+    drops: &mut Drops,
+) {
+    for key in options.refused_fields {
+        // Added here.
+        let is_own = *key == "stream_options";
+        if !is_own && request.origin == Dialect::Chat {
+            continue;
+        }
+        let Some(value) = body.shift_remove(*key) else {
+            continue;
+        };
+        let field = match *key {
+            "parallel_tool_calls" => "tool_choice.disable_parallel_tool_use",
+            "reasoning_effort" => effort_source(request),
+            key => key,
+        };
+        // Calls in parallel are what these servers do anyway.
+        if !is_own && value != Value::Bool(true) {
+            drops.add(field, "the server refuses requests with this field");
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::error::WireError;
 use crate::fields::JsonFields;
 use crate::json_path::JsonPath;
 use crate::neutral::{ApiError, Block, Content, Response, refusal_details};
-use crate::openai::{read_error_value, read_usage, service_tier};
+use crate::openai::{mark_refusal, read_error_value, read_usage, service_tier};
 use crate::tool_names::generated_call_id;
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
@@ -125,7 +125,9 @@ fn read_message(
     response.content.extend(pictures);
     if let Some(refusal) = non_empty(fields.opt_string("refusal")?) {
         response.stop_details = Some(refusal_details(Some(&refusal)));
-        response.content.push(Block::text(refusal));
+        let mut block = Block::text(refusal);
+        mark_refusal(&mut block);
+        response.content.push(block);
     }
     let mut signed = extra_content::SignedThoughts::default();
     for (i, call) in calls.into_iter().enumerate() {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::USAGE_FIELDS;
+use super::former_functions::{self, ONE_CALL};
 use super::reasoning_reply::ReasoningReply;
 use crate::Dialect;
 use crate::anthropic::block_to_client;
@@ -31,7 +32,7 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
     // A refusal by the model is a complete response; one by a filter is not.
     let is_refusal = message.get("content") == Some(&Value::Null)
         && message.get("refusal").is_some_and(Value::is_string);
-    let reason = finish_reason(response.stop_reason.as_ref(), is_refusal);
+    let reason = finish_reason(response.stop_reason.as_ref(), is_refusal, context);
     let mut body = Map::new();
     let id = context.id_for(&response.id, "chatcmpl-");
     body.insert("id".to_owned(), id.into());
@@ -64,6 +65,7 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
     let mut thoughts = String::new();
     let mut blocks = Vec::new();
     let mut calls = Vec::new();
+    let mut function_call = None;
     let mut images = Vec::new();
     let mut annotations = Vec::new();
     let mut given = ReasoningReply::default();
@@ -87,6 +89,13 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
                 blocks.push(block_to_client(block));
             }
             Content::RedactedThinking { .. } => blocks.push(block_to_client(block)),
+            Content::ToolUse { .. } if function_call.is_some() => {
+                drops.add(path.index(i), ONE_CALL);
+            }
+            Content::ToolUse { name, input, .. } if context.function_calls => {
+                let arguments = arguments::write(input);
+                function_call = Some(json!({"name": name, "arguments": arguments}));
+            }
             Content::ToolUse { id, name, input } => {
                 let mut call = write_call(id, name, input, context);
                 given.call(&mut call);
@@ -122,6 +131,7 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
     if !calls.is_empty() {
         message.insert("tool_calls".to_owned(), calls.into());
     }
+    put(&mut message, "function_call", function_call);
     message
 }
 
@@ -143,11 +153,15 @@ pub(crate) fn freeform_text(input: &Value) -> String {
 }
 
 /// Chat has no value for a paused turn or a full context: the response is truncated.
-pub(super) fn finish_reason(reason: Option<&StopReason>, is_refusal: bool) -> &'static str {
+pub(super) fn finish_reason(
+    reason: Option<&StopReason>,
+    is_refusal: bool,
+    context: &ReplyContext,
+) -> &'static str {
     match reason {
         Some(StopReason::Refusal) if is_refusal => "stop",
         Some(StopReason::MaxTokens | StopReason::ContextWindow | StopReason::PauseTurn) => "length",
-        Some(StopReason::ToolUse) => "tool_calls",
+        Some(StopReason::ToolUse) => former_functions::finish_reason(context),
         Some(StopReason::Refusal) => "content_filter",
         Some(StopReason::EndTurn | StopReason::StopSequence | StopReason::Other(_)) | None => {
             "stop"

@@ -21,7 +21,7 @@ use crate::neutral::{
     TokenUsage, add_choice, annotation_event, audio_event, citations_from_chat, merge,
     refusal_details,
 };
-use crate::openai::{read_usage, service_tier};
+use crate::openai::{empty_refusal, read_usage, service_tier};
 
 /// Fields of every chunk, which writers write anew.
 const ENVELOPE: [&str; 4] = ["id", "object", "created", "model"];
@@ -37,8 +37,11 @@ pub(crate) struct ChatReader {
     ended: bool,
     blocks: BlockEmitter,
     calls: CallAssembler,
-    /// Text that came between fragments of a call: emitted after the calls.
-    late_text: String,
+    /// Texts that came between fragments of a call: emitted after the calls.
+    late_texts: Vec<LateText>,
+    late_bytes: usize,
+    /// Whether the last text was of a refusal.
+    refusing: bool,
     reasoning: StreamedReasoning,
     /// Whether the last text was a thought of Google's.
     after_thought: bool,
@@ -64,7 +67,9 @@ impl ChatReader {
             ended: false,
             blocks: BlockEmitter::default(),
             calls: CallAssembler::default(),
-            late_text: String::new(),
+            late_texts: Vec::new(),
+            late_bytes: 0,
+            refusing: false,
             reasoning: StreamedReasoning::default(),
             after_thought: false,
             signature: None,
@@ -231,8 +236,7 @@ impl ChatReader {
             self.image(picture, out);
         }
         if let Some(refusal) = delta.opt_string("refusal")? {
-            self.refusal.push_str(&refusal);
-            self.text(refusal, out);
+            self.refuse(refusal, out);
         }
         let path = delta.path().key("tool_calls");
         let mut calls = delta.opt_list("tool_calls")?.unwrap_or_default();
@@ -347,25 +351,50 @@ impl ChatReader {
         }
     }
 
+    /// More of a refusal, which is a text apart from others.
+    fn refuse(&mut self, refusal: String, out: &mut Vec<StreamEvent>) {
+        self.refusal.push_str(&refusal);
+        self.grow_text(true, refusal, out);
+    }
+
     fn text(&mut self, text: String, out: &mut Vec<StreamEvent>) {
+        self.grow_text(false, text, out);
+    }
+
+    /// More of the answer, or of a refusal.
+    fn grow_text(&mut self, refusing: bool, text: String, out: &mut Vec<StreamEvent>) {
         if text.is_empty() {
             return;
         }
         if matches!(self.blocks.open(), OpenBlockKind::Call(_)) {
-            if !self.late_text.is_empty() || !self.calls.all_complete() {
-                self.late_text.push_str(&text);
-                if self.late_text.len() > MAX_LATE_TEXT_BYTES {
-                    self.fail(ApiError::invalid_stream("a tool call that never ends"), out);
-                }
+            if !self.late_texts.is_empty() || !self.calls.all_complete() {
+                self.delay(LateText { refusing, text }, out);
                 return;
             }
             self.end_calls(out);
+        }
+        let continues = std::mem::replace(&mut self.refusing, refusing) == refusing;
+        if !continues && self.blocks.open() == OpenBlockKind::Text {
+            self.blocks.close(out);
         }
         if self.blocks.open() != OpenBlockKind::Text {
             self.write_signature(&[], out);
             self.texts += 1;
         }
-        self.blocks.text(text, out);
+        self.blocks.text_in(|| empty_text(refusing), text, out);
+    }
+
+    /// Retains a text until the calls are complete.
+    fn delay(&mut self, late: LateText, out: &mut Vec<StreamEvent>) {
+        self.late_bytes += late.text.len();
+        if self.late_bytes > MAX_LATE_TEXT_BYTES {
+            self.fail(ApiError::invalid_stream("a tool call that never ends"), out);
+            return;
+        }
+        match self.late_texts.last_mut() {
+            Some(last) if last.refusing == late.refusing => last.text.push_str(&late.text),
+            _ => self.late_texts.push(late),
+        }
     }
 
     fn end(&mut self, out: &mut Vec<StreamEvent>) {
@@ -380,8 +409,9 @@ impl ChatReader {
             self.fail(ApiError::invalid_stream(why), out);
             return;
         }
-        if !self.late_text.is_empty() {
-            self.blocks.text(std::mem::take(&mut self.late_text), out);
+        for LateText { refusing, text } in std::mem::take(&mut self.late_texts) {
+            self.blocks.close(out);
+            self.blocks.text_in(|| empty_text(refusing), text, out);
         }
         self.write_signature(&[], out);
         self.blocks.close(out);
@@ -430,6 +460,23 @@ impl ChatReader {
 
 /// Maximum bytes of retained fields that grow from chunk to chunk.
 const MAX_OWN_BYTES: usize = 8 << 20;
+
+/// A text that came between fragments of a call.
+#[derive(Debug)]
+struct LateText {
+    /// Whether it is of a refusal.
+    refusing: bool,
+    text: String,
+}
+
+/// A text that grows.
+fn empty_text(refusing: bool) -> Block {
+    if refusing {
+        empty_refusal()
+    } else {
+        Block::text("")
+    }
+}
 
 /// Where a field of a chunk comes from.
 #[derive(Debug, Clone, Copy)]

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::USAGE_FIELDS;
+use super::former_functions::ONE_CALL;
 use super::reasoning_reply::{ReasoningReply, with_details};
 use super::response_out::{NO_SUCH_BLOCK, finish_reason, freeform_text};
 use crate::Dialect;
@@ -18,7 +19,7 @@ use crate::neutral::{
     ANNOTATIONS, AUDIO, Block, Content, Delta, Map, ResponseDialectFields, StreamEvent, TokenUsage,
     is_audio, take_citations_for_chat, without_dialect_fields,
 };
-use crate::openai::{StreamedText, explanation, render_error, write_usage};
+use crate::openai::{StreamedText, explanation, is_refusal, render_error, write_usage};
 use crate::sse::{write_json, write_text};
 
 /// Writes the chunks of one stream.
@@ -29,6 +30,8 @@ pub(crate) struct ChatWriter {
     model: String,
     calls: usize,
     streamed_text: StreamedText,
+    /// Whether a refusal was written in its own field.
+    refused: bool,
     /// Characters of text so far, and before the open text.
     characters: usize,
     characters_before: usize,
@@ -47,6 +50,8 @@ pub(crate) struct ChatWriter {
 enum OpenPart {
     /// Text, or a block this dialect does not support.
     Plain,
+    /// Text that is a refusal.
+    Refusal,
     /// A call, and whether any of its arguments were written.
     Call(bool),
     /// A free-form call, whose text is known only when its JSON is complete.
@@ -63,6 +68,7 @@ impl ChatWriter {
             model: String::new(),
             calls: 0,
             streamed_text: StreamedText::default(),
+            refused: false,
             characters: 0,
             characters_before: 0,
             annotations: Vec::new(),
@@ -101,8 +107,9 @@ impl ChatWriter {
                 if let (true, Some(why)) = (self.streamed_text.is_empty(), refusal) {
                     self.chunk(json!({"refusal": why}), None, out);
                 }
-                let is_refusal = refusal.is_some_and(|why| self.streamed_text.allows_refusal(why));
-                let reason = finish_reason(stop_reason.as_ref(), is_refusal);
+                let is_all = refusal.is_some_and(|why| self.streamed_text.allows_refusal(why));
+                let is_refusal = self.refused || is_all;
+                let reason = finish_reason(stop_reason.as_ref(), is_refusal, &self.context);
                 let mut own = ResponseDialectFields::read(Dialect::Chat, rest);
                 let citations = std::mem::take(&mut self.annotations);
                 if !citations.is_empty() && !own.message.contains_key(ANNOTATIONS) {
@@ -132,6 +139,10 @@ impl ChatWriter {
         self.open = OpenPart::Plain;
         match &block.content {
             Content::Text(text) => {
+                if is_refusal(block) {
+                    self.open = OpenPart::Refusal;
+                    self.refused = true;
+                }
                 self.reasoning.text();
                 self.characters_before = self.characters;
                 if self.take_citations(&block.rest).contains_key(ANNOTATIONS) {
@@ -141,12 +152,15 @@ impl ChatWriter {
                 }
                 if !text.is_empty() {
                     self.characters += text.chars().count();
-                    self.chunk(json!({"content": text}), None, out);
+                    self.chunk(json!({self.text_field(): text}), None, out);
                 }
             }
             Content::Thinking { .. } => self.open = OpenPart::Thought(Box::new(block.clone())),
             Content::RedactedThinking { .. } => {
                 self.thought(block, out);
+            }
+            Content::ToolUse { name, input, .. } if self.context.function_calls => {
+                self.start_function_call(index, name, input, out);
             }
             Content::ToolUse { id, name, input } => {
                 let freeform = self.context.freeform.contains(name);
@@ -180,6 +194,28 @@ impl ChatWriter {
         }
     }
 
+    /// Begins the only call of a response to a client with `functions`.
+    fn start_function_call(&mut self, index: usize, name: &str, input: &Value, out: &mut Vec<u8>) {
+        if self.calls > 0 {
+            let path = JsonPath::Root.key("content");
+            self.drops.add(path.index(index), ONE_CALL);
+            return;
+        }
+        self.calls = 1;
+        let arguments = first_arguments(input);
+        self.open = OpenPart::Call(!arguments.is_empty());
+        let call = json!({"name": name, "arguments": arguments});
+        self.chunk(json!({"function_call": call}), None, out);
+    }
+
+    /// The field that the open text is in.
+    fn text_field(&self) -> &'static str {
+        match self.open {
+            OpenPart::Refusal => "refusal",
+            _ => "content",
+        }
+    }
+
     fn drop_unsupported(&mut self, index: usize) {
         let path = JsonPath::Root.key("content");
         self.drops.add(path.index(index), NO_SUCH_BLOCK);
@@ -190,7 +226,7 @@ impl ChatWriter {
             (Delta::Text(text), _) => {
                 self.streamed_text.push(text);
                 self.characters += text.chars().count();
-                self.chunk(json!({"content": text}), None, out);
+                self.chunk(json!({self.text_field(): text}), None, out);
             }
             (Delta::Thinking(text), OpenPart::Thought(block)) => {
                 if let Content::Thinking { thinking, .. } = &mut block.content {
@@ -246,6 +282,10 @@ impl ChatWriter {
     }
 
     fn delta_of_call(&self, json: &str, out: &mut Vec<u8>) {
+        if self.context.function_calls {
+            let delta = json!({"function_call": {"arguments": json}});
+            return self.chunk(delta, None, out);
+        }
         let index = self.calls.saturating_sub(1);
         let call = json!({"index": index, "function": {"arguments": json}});
         self.chunk(json!({"tool_calls": [call]}), None, out);
@@ -253,7 +293,7 @@ impl ChatWriter {
 
     fn stop(&mut self, out: &mut Vec<u8>) {
         match std::mem::replace(&mut self.open, OpenPart::Plain) {
-            OpenPart::Plain | OpenPart::Call(true) => {}
+            OpenPart::Plain | OpenPart::Refusal | OpenPart::Call(true) => {}
             // A call without arguments needs an empty object.
             OpenPart::Call(false) => self.delta_of_call("{}", out),
             OpenPart::Thought(block) => {

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::citations::CITATIONS;
 use super::document_out::{DocumentNames, add_text};
 use crate::Dialect;
 use crate::arguments;
@@ -14,8 +15,8 @@ use crate::json_path::JsonPath;
 use crate::media_content::by_media_type;
 use crate::media_types::{document_type, image_type, is_text_type};
 use crate::model_text::{self, tagged_system};
-use crate::models::{CachePoints, Capabilities};
-use crate::neutral::{Block, Content, MediaSource};
+use crate::models::{CachePoints, Capabilities, Family};
+use crate::neutral::{Block, Content, Map, MediaSource};
 use crate::signature_envelope::{SignatureEnvelope, decode_envelope};
 use crate::tool_names::{safe_id, safe_name};
 
@@ -37,6 +38,8 @@ pub(super) struct AcceptedFields {
     cache_times: bool,
     /// Whether the status of results.
     result_status: bool,
+    /// Whether the settings of a document's citations.
+    citations: bool,
 }
 
 impl AcceptedFields {
@@ -50,6 +53,7 @@ impl AcceptedFields {
             },
             cache_times: capabilities.cache_points == CachePoints::Everywhere,
             result_status: !capabilities.no_result_status,
+            citations: capabilities.family == Family::Claude,
         }
     }
 
@@ -95,10 +99,16 @@ impl<'d> ConverseBlockWriter<'d> {
         is_system: bool,
         path: &JsonPath<'_>,
     ) -> Result<(), WireError> {
-        self.drops.rest(path, &block.rest);
-        let Some(value) = self.block(block, is_system, path)? else {
+        let (settings, rest) = self.divide_fields(block);
+        self.drops.rest(path, &rest);
+        let Some(mut value) = self.block(block, is_system, path)? else {
             return Ok(());
         };
+        let document = value.get_mut("document").and_then(Value::as_object_mut);
+        match document.filter(|document| has_citations(document)) {
+            Some(document) => document.extend(settings),
+            None => self.drops.rest(path, &settings),
+        }
         self.out.push(value);
         if let Some(mark) = &block.cache_control {
             match self.accepted.cache_point(mark) {
@@ -107,6 +117,19 @@ impl<'d> ConverseBlockWriter<'d> {
             }
         }
         Ok(())
+    }
+
+    /// The fields of a block that a document has here too, and the others.
+    fn divide_fields(&self, block: &Block) -> (Map, Map) {
+        let is_document = matches!(block.content, Content::Document { .. });
+        let is_known = |key: &str, value: &Value| match key {
+            CITATIONS => value.get("enabled").is_some_and(Value::is_boolean),
+            "context" => value.is_string(),
+            _ => false,
+        };
+        let takes = self.accepted.citations && is_document;
+        let fields = block.rest.clone().into_iter();
+        fields.partition(|(key, value)| takes && is_known(key, value))
     }
 
     fn block(
@@ -228,6 +251,12 @@ impl<'d> ConverseBlockWriter<'d> {
         let name = self.documents.name(title);
         Ok(json!({"document": {"format": format, "name": name, "source": source}}))
     }
+}
+
+/// Whether Claude can cite a document: not one that Bedrock has to convert.
+fn has_citations(document: &Map) -> bool {
+    let format = document.get("format").and_then(Value::as_str);
+    matches!(format, Some("pdf" | "txt"))
 }
 
 /// Says in the text of a result that it is an error.

@@ -4,6 +4,7 @@
 //! path, not of the body.
 
 mod block_out;
+mod citations;
 mod document_out;
 mod error;
 mod request_out;

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::citations::{CITATIONS, CITATIONS_CONTENT, take_citations};
 use super::server_tools;
 use crate::Dialect;
 use crate::context::ReadContext;
@@ -65,7 +66,7 @@ fn read_block(
         server_tools::read_result(&result.string("toolUseId")?, &kind, &content)
     } else if let Some(thought) = fields.take("reasoningContent") {
         read_thought(thought, &path.key("reasoningContent"))?
-    } else if let Some(cited) = fields.take("citationsContent") {
+    } else if let Some(cited) = fields.take(CITATIONS_CONTENT) {
         return Ok(read_cited(cited));
     } else if let Some(picture) = fields.peek("image").and_then(read_image) {
         picture
@@ -80,8 +81,8 @@ fn read_block(
     Ok(Block::new(content))
 }
 
-/// Text with its sources. The text is the response; the sources are of another kind than
-/// Anthropic's citations, and stay under their own name.
+/// Text with its sources. The text is the response; sources that are no citations in Anthropic's
+/// form stay under their own name.
 fn read_cited(mut cited: Value) -> Block {
     let texts = cited.get("content").and_then(Value::as_array);
     let texts = texts.into_iter().flatten();
@@ -91,8 +92,12 @@ fn read_cited(mut cited: Value) -> Block {
     let mut block = Block::text(text);
     if let Some(map) = cited.as_object_mut() {
         map.shift_remove("content");
+        let citations = take_citations(map);
+        if !citations.is_empty() {
+            block.rest.insert(CITATIONS.to_owned(), citations.into());
+        }
         if !map.is_empty() {
-            block.rest.insert("citationsContent".to_owned(), cited);
+            block.rest.insert(CITATIONS_CONTENT.to_owned(), cited);
         }
     }
     block

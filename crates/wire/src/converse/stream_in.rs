@@ -2,8 +2,9 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::citations::{CITATIONS, CITATIONS_CONTENT, read_citation};
 use super::error::read_exception;
 use super::response_in::{image_content, read_usage, service_tier, stop_reason};
 use super::server_tools::{StreamedServerTool, is_server_call};
@@ -179,7 +180,21 @@ impl ConverseReader {
         if let Some(image) = delta.take("image") {
             self.append_image(&image, out);
         }
+        if let Some(citation) = delta.take("citation") {
+            self.cite(citation, out);
+        }
         Ok(())
+    }
+
+    /// A source of the open text.
+    fn cite(&mut self, citation: Value, out: &mut Vec<StreamEvent>) {
+        self.blocks.begin_text(|| Block::text(""), out);
+        if let Some(citation) = read_citation(&citation) {
+            return self.blocks.cite(citation, out);
+        }
+        let sources = json!({CITATIONS: [citation]});
+        let sources = Map::from_iter([(CITATIONS_CONTENT.to_owned(), sources)]);
+        self.blocks.rest(sources, out);
     }
 
     /// Ends the stream if it is invalid.

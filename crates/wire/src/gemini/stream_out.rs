@@ -74,9 +74,10 @@ impl GeminiWriter {
             }
             StreamEvent::BlockStart { index, block } => self.start(*index, block, out),
             StreamEvent::BlockDelta { index, delta } => self.delta(*index, delta, out),
-            StreamEvent::BlockStop { index } | StreamEvent::BlockAbandoned { index } => {
-                self.stop(*index, out);
-            }
+            StreamEvent::BlockStop { index } => self.stop(*index, out),
+            // A call of which only a part came was none, and a thought of which only a part came
+            // has no signature.
+            StreamEvent::BlockAbandoned { .. } => self.open = OpenPart::Plain,
             StreamEvent::MessageDelta { .. } => self.last(event, out),
             StreamEvent::MessageStop => self.end(out),
             // The SDKs treat a comment as a fragment that is not JSON.
@@ -245,5 +246,34 @@ impl GeminiWriter {
         }
         out.extend_from_slice(body.to_string().as_bytes());
         out.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_was_abandoned_is_not_written() {
+        let mut writer = GeminiWriter::new(ReplyContext::default());
+        let mut out = Vec::new();
+        let call = |end| {
+            let block = Block::tool_use("call_1", "weather", json!({}));
+            let delta = Delta::InputJson("{\"city\":\"Oslo\"}".to_owned());
+            [
+                StreamEvent::BlockStart { index: 0, block },
+                StreamEvent::BlockDelta { index: 0, delta },
+                end,
+            ]
+        };
+        for event in call(StreamEvent::BlockAbandoned { index: 0 }) {
+            writer.write(&event, &mut out);
+        }
+        assert!(out.is_empty(), "{}", String::from_utf8_lossy(&out));
+        for event in call(StreamEvent::BlockStop { index: 0 }) {
+            writer.write(&event, &mut out);
+        }
+        let written = String::from_utf8(out).unwrap();
+        assert_eq!(written.matches("Oslo").count(), 1, "{written}");
     }
 }

@@ -16,6 +16,11 @@ impl WriteOptions {
         {
             known.efforts = Efforts::Levels(&["none"]);
         }
+        if let Some(families) = server.effort_families
+            && !families.iter().any(|family| has(model, family))
+        {
+            known.efforts = Efforts::None;
+        }
         if known.vendor_sampling && !server.is_vendor {
             known.sampling = Sampling::Any;
         }
@@ -39,6 +44,7 @@ impl WriteOptions {
             openai_fields: self.openai_fields || server.is_router,
             response_schemas: self.response_schemas && !server.no_response_schemas,
             mistral_fields: self.mistral_fields || server.mistral_rules,
+            alternating_roles: self.alternating_roles || server.alternating_roles,
             server: host.map(|host| tag(host, model)).unwrap_or_default(),
             capabilities: known,
             ..self
@@ -142,6 +148,10 @@ mod tests {
             oss.capabilities.efforts,
             Efforts::Levels(&["low", "medium", "high"])
         );
+        let llama = options("llama-3.3-70b-versatile", "api.groq.com");
+        assert_eq!(llama.capabilities.efforts, Efforts::None);
+        let elsewhere = options("llama-3.3-70b-versatile", "localhost");
+        assert_eq!(elsewhere.capabilities.efforts, Efforts::Unknown);
     }
 
     #[test]

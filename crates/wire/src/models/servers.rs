@@ -18,6 +18,10 @@ pub(super) struct ServerTraits {
     pub(super) is_vendor: bool,
     /// For models of this family, effort is only a switch: `none` or nothing.
     pub(super) effort_switch: Option<&'static str>,
+    /// The families of the models with which it accepts an effort, if not with all.
+    pub(super) effort_families: Option<&'static [&'static str]>,
+    /// Whether it refuses several messages of the user or the model in a row.
+    pub(super) alternating_roles: bool,
     /// Whether it accepts the old name of the limit with every model.
     pub(super) legacy_limit: bool,
     /// Whether it is Mistral's own, which checks messages by its rules, whatever the model is
@@ -75,6 +79,13 @@ pub(super) fn server_traits(host: &str) -> ServerTraits {
     if is("groq.com") {
         return ServerTraits {
             effort_switch: Some("qwen"),
+            effort_families: Some(&["gpt-oss", "qwen"]),
+            ..unknown
+        };
+    }
+    if is("perplexity.ai") {
+        return ServerTraits {
+            alternating_roles: true,
             ..unknown
         };
     }

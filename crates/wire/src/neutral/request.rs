@@ -31,6 +31,9 @@ pub struct Request {
     pub tool_choice: Option<ToolChoice>,
     /// Whether several tools may be called in one turn.
     pub parallel_tool_calls: Option<bool>,
+    /// Whether a Chat client offered its tools as `functions`: it gets a call as
+    /// `function_call`, which holds only one.
+    pub(crate) function_calls: bool,
     /// Whether the response is streamed.
     pub stream: bool,
     /// Texts that end the response.
@@ -75,6 +78,7 @@ impl Request {
             client_tools: Arc::default(),
             tool_choice: None,
             parallel_tool_calls: None,
+            function_calls: false,
             stream: false,
             stop_sequences: Vec::new(),
             temperature: None,

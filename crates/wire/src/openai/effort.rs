@@ -19,12 +19,18 @@ pub(crate) fn effort_for_request(
         EffortChoice::Level(word) => Some(word),
         EffortChoice::Default => None,
         EffortChoice::Refused => {
-            drops.add(
-                "output_config.effort",
-                "the model does not support this effort",
-            );
+            let why = "the model does not support this effort";
+            drops.add(effort_source(request), why);
             None
         }
+    }
+}
+
+/// The setting that an effort comes from.
+pub(crate) fn effort_source(request: &Request) -> &'static str {
+    match &request.effort {
+        Some(_) => "output_config.effort",
+        None => "thinking",
     }
 }
 

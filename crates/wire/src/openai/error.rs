@@ -14,6 +14,8 @@ const MISALIGNMENT: &str = "misalignment";
 /// The error of an OpenAI-like upstream's response.
 pub(crate) fn read_error(status: u16, body: &[u8]) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(body).ok()?;
+    // Google's endpoint for OpenAI's clients sends a list of one.
+    let value = value.get(0).unwrap_or(&value);
     // Compatible servers also send {"error": "text"}, {"message": …} and {"detail": …}.
     let error = ["error", "message", "detail"]
         .into_iter()

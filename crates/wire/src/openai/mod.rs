@@ -11,12 +11,12 @@ mod usage;
 mod user;
 
 pub(crate) use cache::{read_breakpoint, write_breakpoint};
-pub(crate) use effort::{disables_thinking, does_not_reason, effort_for_request};
+pub(crate) use effort::{disables_thinking, does_not_reason, effort_for_request, effort_source};
 pub(crate) use error::{
     is_error, read_error, read_error_value, read_failure, render_error, write_failure,
 };
 pub(crate) use image_detail::take_detail;
-pub(crate) use refusal::{StreamedText, explanation};
+pub(crate) use refusal::{StreamedText, empty_refusal, explanation, is_refusal, mark_refusal};
 pub(crate) use strict_schema::{is_strict_schema, strict_function};
 pub(crate) use usage::{
     UsageFieldNames, all_output, cached_input, first_count, read_usage, service_tier, write_usage,

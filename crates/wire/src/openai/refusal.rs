@@ -1,6 +1,35 @@
 //! Refusals: OpenAI has a field for them, other dialects send text and a stop reason.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::neutral::{Block, DIALECT_FIELDS};
+
+/// The mark of a text that is a refusal.
+const REFUSAL: &str = "refusal";
+
+/// An empty text that grows to a refusal. In a stream its end comes too late to say so.
+pub(crate) fn empty_refusal() -> Block {
+    let mut block = Block::text("");
+    mark_refusal(&mut block);
+    block
+}
+
+/// Marks a text as a refusal.
+pub(crate) fn mark_refusal(block: &mut Block) {
+    let own = block
+        .rest
+        .entry(DIALECT_FIELDS)
+        .or_insert_with(|| json!({}));
+    if let Some(own) = own.as_object_mut() {
+        own.insert(REFUSAL.to_owned(), true.into());
+    }
+}
+
+/// Whether a text was marked so.
+pub(crate) fn is_refusal(block: &Block) -> bool {
+    let own = block.rest.get(DIALECT_FIELDS);
+    own.and_then(|own| own.get(REFUSAL)) == Some(&Value::Bool(true))
+}
 
 /// The most text that is remembered of a stream.
 const MAX_TEXT_BYTES: usize = 16 << 10;

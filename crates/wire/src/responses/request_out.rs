@@ -121,10 +121,11 @@ fn write_reasoning(request: &Request, options: &WriteOptions, drops: &mut Drops)
     );
     let mode = request.thinking.as_ref().map(|thinking| &thinking.mode);
     if let Some(ThinkingMode::Enabled { .. } | ThinkingMode::Adaptive) = mode {
-        if does_not_reason(options) {
-            drops.add("thinking", "the model does not support thinking");
-        } else {
+        if !does_not_reason(options) {
             map.insert("summary".to_owned(), "auto".into());
+        } else if request.effort.is_some() || mode == Some(&ThinkingMode::Adaptive) {
+            // A budget alone is named with the effort that it would have become.
+            drops.add("thinking", "the model does not support thinking");
         }
     }
     (!map.is_empty()).then_some(Value::Object(map))

@@ -12,7 +12,7 @@ use crate::error::WireError;
 use crate::fields::JsonFields;
 use crate::json_path::JsonPath;
 use crate::neutral::{Content, Response, StopReason, refusal_details};
-use crate::openai::{read_failure, read_usage, service_tier};
+use crate::openai::{mark_refusal, read_failure, read_usage, service_tier};
 
 pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Response, WireError> {
     let root = JsonPath::Root;
@@ -46,6 +46,9 @@ pub(crate) fn read_response(body: Value, context: &ReadContext) -> Result<Respon
         if let Content::ToolUse { name, .. } = &mut block.content {
             *name = context.names.original(std::mem::take(name));
         }
+        if refusal.is_some() && block.as_text() == refusal.as_deref() {
+            mark_refusal(block);
+        }
     }
     let status = fields.opt_string("status")?;
     let reason = incomplete_reason(fields.take("incomplete_details").as_ref());
@@ -74,14 +77,13 @@ fn has_calls(response: &Response) -> bool {
 
 fn refusal_of(body: &Value) -> Option<String> {
     let items = body.get("output")?.as_array()?;
-    let parts = items
-        .iter()
-        .filter_map(|item| item.get("content")?.as_array())
-        .flatten();
-    parts
-        .filter_map(|part| part.get("refusal")?.as_str())
-        .map(str::to_owned)
-        .next()
+    items.iter().find_map(refusal_in).map(str::to_owned)
+}
+
+/// The refusal that a message holds.
+pub(super) fn refusal_in(item: &Value) -> Option<&str> {
+    let parts = item.get("content")?.as_array()?;
+    parts.iter().find_map(|part| part.get("refusal")?.as_str())
 }
 
 pub(super) fn incomplete_reason(details: Option<&Value>) -> Option<String> {

@@ -83,9 +83,7 @@ fn add_part(block: &Block, refusal: Option<&str>, output: &mut [Value]) -> bool 
 /// A block as the part of a message; `None` when it is a separate item.
 fn write_part(block: &Block, refusal: Option<&str>) -> Option<Value> {
     match &block.content {
-        Content::Text(text) if refusal == Some(text) => {
-            Some(json!({"type": "refusal", "refusal": text}))
-        }
+        Content::Text(text) if refusal == Some(text) => Some(refusal_part(text)),
         Content::Text(text) => Some(text_part(text, block)),
         Content::Other { kind } if source_item::part(block).is_some() => {
             Some(source_item::whole(kind, block))
@@ -110,7 +108,7 @@ fn note_rest(block: &Block, i: usize, drops: &mut Drops) {
 pub(super) fn refusal_item(response: &str, n: usize, why: &str) -> Value {
     let block = Block::text("");
     let id = item_id(&block, response, n);
-    let parts = json!([{"type": "refusal", "refusal": why}]);
+    let parts = json!([refusal_part(why)]);
     message(&id, "completed", parts, &block)
 }
 
@@ -224,6 +222,10 @@ pub(super) fn message(id: &str, status: &str, content: Value, block: &Block) -> 
         map.insert("content".to_owned(), content);
     }
     item
+}
+
+pub(super) fn refusal_part(text: &str) -> Value {
+    json!({"type": "refusal", "refusal": text})
 }
 
 pub(super) fn text_part(text: &str, block: &Block) -> Value {

@@ -7,7 +7,7 @@ use super::hosted_queue::HostedItemQueue;
 use super::item_in::{IdPolicy, read_block};
 use super::namespace::called_name;
 use super::response_in::{incomplete_reason, stop_reason};
-use super::stream_item_in::{MessageItemReader, ReasoningItemReader};
+use super::stream_item_in::{MessageItemReader, ReasoningItemReader, TextDelta};
 use super::{USAGE_FIELDS, response_shape};
 use crate::Dialect;
 use crate::blocks::{BlockEmitter, OpenBlockKind};
@@ -20,7 +20,7 @@ use crate::json_path::JsonPath;
 use crate::neutral::{
     ApiError, Content, Map, ResponseDialectFields, StreamEvent, TokenUsage, refusal_details,
 };
-use crate::openai::{read_error_value, read_failure, read_usage, service_tier};
+use crate::openai::{empty_refusal, read_error_value, read_failure, read_usage, service_tier};
 
 /// Reads the events of one stream.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct ResponsesReader {
     ended: bool,
     pub(super) blocks: BlockEmitter,
     pub(super) calls: CallAssembler,
-    refusal: String,
+    pub(super) refusal: String,
     pub(super) grown: GrownItems,
     pub(super) hosted: HostedItemQueue,
     /// The open message and thought, where their start was sent.
@@ -97,11 +97,11 @@ impl ResponsesReader {
         }
         match kind.as_str() {
             "response.output_item.added" => self.added(&mut fields, out),
-            "response.output_text.delta" => self.text(&mut fields, out),
+            "response.output_text.delta" => self.text(&mut fields, false, out),
             "response.refusal.delta" => {
                 let delta = fields.peek("delta").and_then(Value::as_str);
                 self.refusal.push_str(delta.unwrap_or_default());
-                self.text(&mut fields, out)
+                self.text(&mut fields, true, out)
             }
             "response.reasoning_summary_text.delta" => {
                 self.grow(GrowingItemKind::Reasoning, &fields);
@@ -281,17 +281,23 @@ impl ResponsesReader {
     fn text(
         &mut self,
         fields: &mut JsonFields<'_>,
+        refused: bool,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), WireError> {
         self.grow(GrowingItemKind::Message, fields);
-        let delta = fields.string("delta")?;
+        let text = TextDelta {
+            text: fields.string("delta")?,
+            refused,
+            logprobs: fields.take("logprobs"),
+        };
         self.end_calls(out);
         match &mut self.message {
             Some(message) => {
                 let place = fields.opt_u64("content_index")?;
-                message.grow(place, delta, fields.take("logprobs"), &mut self.blocks, out);
+                message.grow(place, text, &mut self.blocks, out);
             }
-            None => self.blocks.text(delta, out),
+            None if refused => self.blocks.text_in(empty_refusal, text.text, out),
+            None => self.blocks.text(text.text, out),
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use super::item_in::{IdPolicy, read_block, read_item};
 use super::namespace::called_name;
 use super::price_details::is_web_search;
 use super::reasoning_signature;
+use super::response_in::refusal_in;
 use super::stream_in::ResponsesReader;
 use super::stream_item_in::ReasoningItemReader;
 use crate::blocks::OpenBlockKind;
@@ -16,6 +17,7 @@ use crate::error::WireError;
 use crate::fields::JsonFields;
 use crate::json_path::JsonPath;
 use crate::neutral::{Block, Content, StreamEvent};
+use crate::openai::mark_refusal;
 
 impl ResponsesReader {
     /// An item is complete: emits what deltas did not contain.
@@ -95,7 +97,12 @@ impl ResponsesReader {
         } else {
             self.end_calls(out);
             self.blocks.close(out);
+            let refusal = refusal_in(&item).unwrap_or_default().to_owned();
+            self.refusal.push_str(&refusal);
             for mut block in read_item(item, path, IdPolicy::Keep)?.blocks {
+                if !refusal.is_empty() && block.as_text() == Some(refusal.as_str()) {
+                    mark_refusal(&mut block);
+                }
                 match std::mem::replace(&mut block.content, Content::Text(String::new())) {
                     Content::Text(text) if !text.is_empty() => {
                         self.blocks.text_in(|| block, text, out);

@@ -7,6 +7,15 @@ use super::item_in::texts;
 use super::source_item;
 use crate::blocks::{BlockEmitter, OpenBlockKind};
 use crate::neutral::{Block, DIALECT_FIELDS, Map, StreamEvent};
+use crate::openai::mark_refusal;
+
+/// More of a message's text.
+pub(super) struct TextDelta {
+    pub(super) text: String,
+    /// Whether it is of a refusal.
+    pub(super) refused: bool,
+    pub(super) logprobs: Option<Value>,
+}
 
 /// The open message.
 #[derive(Debug)]
@@ -34,8 +43,7 @@ impl MessageItemReader {
     pub(super) fn grow(
         &mut self,
         place: Option<u64>,
-        delta: String,
-        logprobs: Option<Value>,
+        delta: TextDelta,
         blocks: &mut BlockEmitter,
         out: &mut Vec<StreamEvent>,
     ) {
@@ -52,8 +60,12 @@ impl MessageItemReader {
         let block = || {
             let mut block = Block::text("");
             source_item::mark_part(&mut block, part, false, item);
+            if delta.refused {
+                mark_refusal(&mut block);
+            }
             block
         };
+        let logprobs = delta.logprobs;
         let some = logprobs.filter(|list| list.as_array().is_some_and(|list| !list.is_empty()));
         if let Some(logprobs) = some {
             blocks.begin_text(block, out);
@@ -62,7 +74,7 @@ impl MessageItemReader {
                 data: Map::from_iter([("logprobs".to_owned(), logprobs)]),
             });
         }
-        blocks.text_in(block, delta, out);
+        blocks.text_in(block, delta.text, out);
         self.started_parts += usize::from(is_new);
     }
 

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::item_event::ItemEvent;
-use super::response_out::{message, text_part};
+use super::response_out::{message, refusal_part, text_part};
 use super::source_item;
 use crate::neutral::{ANNOTATIONS, Block, Delta, add_annotations, merge};
+use crate::openai::is_refusal;
 
 /// The open message.
 #[derive(Debug)]
@@ -47,7 +48,11 @@ impl MessageItem {
     }
 
     fn part_added(&self) -> ItemEvent {
-        let part = text_part("", &Block::text(""));
+        let part = if is_refusal(&self.block) {
+            refusal_part("")
+        } else {
+            text_part("", &Block::text(""))
+        };
         let fields = json!({"item_id": self.id, "content_index": self.parts.len(), "part": part});
         ("response.content_part.added", fields)
     }
@@ -67,6 +72,12 @@ impl MessageItem {
 
     pub(super) fn grow(&mut self, delta: &Delta) -> Vec<ItemEvent> {
         match delta {
+            Delta::Text(text) if is_refusal(&self.block) => {
+                self.text.push_str(text);
+                let fields = json!({"item_id": self.id, "content_index": self.parts.len(),
+                    "delta": text});
+                vec![("response.refusal.delta", fields)]
+            }
             Delta::Text(text) => {
                 self.text.push_str(text);
                 let logprobs = self.logprobs.take().unwrap_or_else(|| json!([]));
@@ -104,19 +115,20 @@ impl MessageItem {
             return (Vec::new(), true);
         }
         add_annotations(&mut self.block.rest, std::mem::take(&mut self.announced));
-        let part = text_part(&self.text, &self.block);
-        let logprobs = part.get("logprobs").cloned();
         let (id, at) = (&self.id, self.parts.len());
-        let events = vec![
-            (
-                "response.output_text.done",
-                json!({"item_id": id, "content_index": at, "text": self.text, "logprobs": logprobs}),
-            ),
-            (
-                "response.content_part.done",
-                json!({"item_id": id, "content_index": at, "part": part}),
-            ),
-        ];
+        let (part, done) = if is_refusal(&self.block) {
+            let fields = json!({"item_id": id, "content_index": at, "refusal": self.text});
+            let done = ("response.refusal.done", fields);
+            (refusal_part(&self.text), done)
+        } else {
+            let part = text_part(&self.text, &self.block);
+            let logprobs = part.get("logprobs").cloned();
+            let fields = json!({"item_id": id, "content_index": at, "text": self.text,
+                "logprobs": logprobs});
+            (part, ("response.output_text.done", fields))
+        };
+        let fields = json!({"item_id": id, "content_index": at, "part": part});
+        let events = vec![done, ("response.content_part.done", fields)];
         self.parts.push(part);
         (events, source_item::ends_message(&self.block))
     }

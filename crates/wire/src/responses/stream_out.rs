@@ -19,7 +19,7 @@ use crate::neutral::{
     ANNOTATION_ADDED, ApiError, Block, Content, Delta, Map, ResponseDialectFields, StreamEvent,
     is_audio, without_dialect_fields,
 };
-use crate::openai::{StreamedText, explanation, render_error, write_failure};
+use crate::openai::{StreamedText, explanation, is_refusal, render_error, write_failure};
 use crate::sse::write_json;
 
 /// Writes the events of one stream. Retains the items so far: the last event
@@ -31,6 +31,8 @@ pub(crate) struct ResponsesWriter {
     model: String,
     sequence: u64,
     streamed_text: StreamedText,
+    /// Whether a refusal was written as such.
+    refused: bool,
     open: OpenItem,
     output: StreamedItems,
     /// The response in its last event.
@@ -59,6 +61,7 @@ impl ResponsesWriter {
             model: String::new(),
             sequence: 0,
             streamed_text: StreamedText::default(),
+            refused: false,
             open: OpenItem::Nothing,
             output: StreamedItems::default(),
             last: None,
@@ -141,6 +144,7 @@ impl ResponsesWriter {
     }
 
     fn start(&mut self, index: usize, block: &Block, out: &mut Vec<u8>) {
+        self.refused |= is_refusal(block);
         if let OpenItem::Message(message) = &mut self.open {
             if source_item::continues(block) && matches!(block.content, Content::Text(_)) {
                 let events = message.next_part(block);
@@ -295,8 +299,8 @@ impl ResponsesWriter {
             if let (true, Some(why)) = (self.streamed_text.is_empty(), refusal) {
                 self.refuse(why, out);
             }
-            let is_refusal = refusal.is_some_and(|why| self.streamed_text.allows_refusal(why));
-            let (status, details) = status(stop_reason.as_ref(), is_refusal);
+            let is_all = refusal.is_some_and(|why| self.streamed_text.allows_refusal(why));
+            let (status, details) = status(stop_reason.as_ref(), self.refused || is_all);
             set_status(&mut response, status, details, self.context.completed_at());
             response.insert("usage".to_owned(), usage(cost));
             if let Some(container) = container {

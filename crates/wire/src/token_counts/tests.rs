@@ -336,3 +336,19 @@ fn what_is_no_count_counts_for_nothing() {
         assert_eq!(read_token_counts(ClientDialect::Chat, none), None);
     }
 }
+
+#[test]
+fn a_total_alone_is_input() {
+    let counts = |client, text: &str| {
+        let usage = read_counts_or_total(client, text.as_bytes()).unwrap();
+        (usage.input_tokens, usage.output_tokens)
+    };
+    for client in [ClientDialect::Chat, ClientDialect::Responses] {
+        assert_eq!(counts(client, r#"{"total_tokens":56}"#), (56, 0));
+        assert_eq!(counts(client, r#"{"type":"duration","seconds":9}"#), (0, 0));
+    }
+    let chat = r#"{"prompt_tokens":50,"completion_tokens":6,"total_tokens":56}"#;
+    assert_eq!(counts(ClientDialect::Chat, chat), (50, 6));
+    let responses = r#"{"input_tokens":50,"output_tokens":6,"total_tokens":56}"#;
+    assert_eq!(counts(ClientDialect::Responses, responses), (50, 6));
+}

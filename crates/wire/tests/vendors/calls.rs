@@ -1,10 +1,10 @@
 //! Tool calls that are not as OpenAI's: without numbers, or without valid arguments.
 
-use prowess_wire::neutral::{Content, ResponseCollector};
-use prowess_wire::{ClientDialect, Dialect};
+use prowess_wire::neutral::{Content, Response, ResponseCollector};
+use prowess_wire::{ClientDialect, Dialect, ReadContext, StreamReader, read_response};
 use serde_json::{Value, json};
 
-use crate::{dropped, read, sent, sse, whole};
+use crate::{chat, dropped, read, sent, sse, whole};
 
 /// The names and arguments of the calls in a stream of these fragments, each with an id of its
 /// own.
@@ -199,4 +199,100 @@ fn a_server_tools_result_without_its_call_is_left_out_and_named() {
         assert_eq!(dropped(&outgoing), ["messages[1].content[0]"]);
         assert!(!outgoing.body.to_string().contains("srvtoolu_1"));
     }
+}
+
+/// The ids of calls and results in a body, in their order.
+fn ids(body: &Value) -> Vec<String> {
+    const KEYS: [&str; 5] = ["id", "tool_use_id", "tool_call_id", "call_id", "toolUseId"];
+    match body {
+        Value::Object(map) => {
+            let own = KEYS.iter().filter_map(|key| map.get(*key)?.as_str());
+            let own = own.map(str::to_owned);
+            own.chain(map.values().flat_map(ids)).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(ids).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Some servers begin to count with each response, or give calls no id.
+#[test]
+fn calls_with_one_id_in_a_history_have_ids_of_their_own() {
+    for id in ["functions.look:0", ""] {
+        let call = json!({"id": id, "type": "function",
+            "function": {"name": "look", "arguments": "{}"}});
+        let calls = json!({"role": "assistant", "content": null, "tool_calls": [call, call]});
+        let result = |text: &str| json!({"role": "tool", "tool_call_id": id, "content": text});
+        let body = chat(json!([
+            {"role": "user", "content": "Go."},
+            calls, result("one"), result("two"),
+            calls, result("three"), result("four"),
+        ]));
+        for (upstream, list) in [
+            (Dialect::Messages, "messages"),
+            (Dialect::Responses, "input"),
+            (Dialect::Gemini, "contents"),
+            (Dialect::Converse, "messages"),
+        ] {
+            let sent = sent(ClientDialect::Chat, &body, upstream).body;
+            let ids = ids(&sent[list]);
+            assert_eq!(ids.len(), 8, "{sent}");
+            // Two calls and their results, and the same again.
+            assert_eq!((&ids[..2], &ids[4..6]), (&ids[2..4], &ids[6..8]), "{sent}");
+            let all: std::collections::HashSet<&String> = ids.iter().collect();
+            assert_eq!(all.len(), 4, "{sent}");
+        }
+        let own = sent(ClientDialect::Chat, &body, Dialect::Gemini).body;
+        let again = sent(ClientDialect::Chat, &body, Dialect::Gemini).body;
+        assert_eq!(own, again);
+    }
+}
+
+#[test]
+fn a_call_with_the_id_of_another_gets_one_of_its_own() {
+    let call = |index: usize, id: &str| {
+        json!({"index": index, "id": id, "type": "function",
+            "function": {"name": "look", "arguments": "{}"}})
+    };
+    let history = chat(json!([
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": null, "tool_calls": [call(0, "call_0")]},
+        {"role": "tool", "tool_call_id": "call_0", "content": "ok"},
+    ]));
+    let context = sent(ClientDialect::Chat, &history, Dialect::Chat).context;
+    // Of what others have sent to a client, nothing is renamed.
+    let unchanged = ReadContext::default();
+    let calls = json!([call(0, "call_0"), call(1, "call_1"), call(2, "call_1")]);
+    let choice = |key: &str| {
+        let message = json!({"role": "assistant", "content": null, "tool_calls": calls});
+        json!({"id": "c1", "model": "m", "choices": [
+            {"index": 0, key: message, "finish_reason": "tool_calls"}]})
+    };
+    let answer = choice("message").to_string();
+    let response = read_response(Dialect::Chat, answer.as_bytes(), &context).unwrap();
+    let mut reader = StreamReader::new(Dialect::Chat, context);
+    let mut events = reader.push(sse(&[choice("delta")]).as_bytes());
+    events.extend(reader.finish());
+    let mut collector = ResponseCollector::new(Dialect::Chat);
+    for event in events {
+        collector.push(event).unwrap();
+    }
+    let call_ids = |response: &Response| -> Vec<String> {
+        let blocks = response.content.iter();
+        let ids = blocks.filter_map(|block| match &block.content {
+            Content::ToolUse { id, .. } => Some(id.clone()),
+            _ => None,
+        });
+        ids.collect()
+    };
+    let passed = read_response(Dialect::Chat, answer.as_bytes(), &unchanged).unwrap();
+    assert_eq!(call_ids(&passed), ["call_0", "call_1", "call_1"]);
+    let whole = call_ids(&response);
+    assert_eq!(call_ids(&collector.finish().unwrap()), whole);
+    assert_eq!(whole[1], "call_1");
+    let mut all: Vec<&str> = whole.iter().map(String::as_str).collect();
+    all.push("call_0");
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 4, "{whole:?}");
 }

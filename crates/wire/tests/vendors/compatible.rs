@@ -146,6 +146,27 @@ fn codex_gets_functions_and_no_fields_of_openai_on_a_compatible_server() {
 }
 
 #[test]
+fn a_chat_server_gets_no_field_that_openai_refuses_without_another() {
+    let mut body = json!({"model": "m", "input": "Hi", "metadata": {"a": "b"}, "top_logprobs": 2,
+        "service_tier": "flex"});
+    for store in [json!(null), json!(false)] {
+        body["store"] = store;
+        let outgoing = sent(ClientDialect::Responses, &body, Dialect::Chat);
+        assert_eq!(outgoing.body.get("metadata"), None);
+        assert_eq!(outgoing.body.get("top_logprobs"), None);
+        assert_eq!(outgoing.body["service_tier"], "flex");
+        assert_eq!(dropped(&outgoing), ["metadata", "top_logprobs"]);
+    }
+    body["store"] = true.into();
+    let outgoing = sent(ClientDialect::Responses, &body, Dialect::Chat);
+    assert_eq!(outgoing.body["metadata"], json!({"a": "b"}));
+    assert_eq!(outgoing.body["store"], true);
+    assert_eq!(dropped(&outgoing), ["top_logprobs"]);
+    let own = sent(ClientDialect::Responses, &body, Dialect::Responses);
+    assert_eq!(own.body["top_logprobs"], 2);
+}
+
+#[test]
 fn mistral_gets_no_field_that_it_does_not_know() {
     let body = messages(json!({"metadata": {"user_id": "ann"}, "stream": true}));
     let outgoing = sent_to(ClientDialect::Messages, &body, Dialect::Chat, MISTRAL);
@@ -212,4 +233,87 @@ fn deepseek_does_not_think_where_a_tool_is_forced() {
     let free = body(json!({"type": "auto"}));
     let outgoing = sent_to(ClientDialect::Messages, &free, Dialect::Chat, DEEPSEEK);
     assert_eq!(outgoing.body.get("thinking"), None);
+}
+
+#[test]
+fn groq_gets_an_effort_for_models_that_reason_only() {
+    let body = messages(json!({"thinking": {"type": "enabled", "budget_tokens": 4000}}));
+    let to = |model: &str, host: &str| {
+        let outgoing = sent_to(ClientDialect::Messages, &body, Dialect::Chat, (model, host));
+        let effort = outgoing.body.get("reasoning_effort").cloned();
+        let named = dropped(&outgoing) == ["thinking"];
+        (effort, named)
+    };
+    let llama = "llama-3.3-70b-versatile";
+    assert_eq!(to(llama, "api.groq.com"), (None, true));
+    let medium = Some(json!("medium"));
+    assert_eq!(to(llama, "localhost"), (medium.clone(), false));
+    let oss = to("openai/gpt-oss-120b", "api.groq.com");
+    assert_eq!(oss, (medium, false));
+}
+
+#[test]
+fn the_user_and_the_model_take_turns_at_perplexity() {
+    const PERPLEXITY: (&str, &str) = ("sonar", "api.perplexity.ai");
+    let image = json!({"type": "image", "source": {"type": "base64",
+        "media_type": "image/png", "data": "QQ=="}});
+    let body = json!({"model": "m", "max_tokens": 9, "system": "Be kind.", "messages": [
+        {"role": "user", "content": "One."},
+        {"role": "user", "content": "Two."},
+        {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": [image]},
+        {"role": "user", "content": "Three."},
+    ]});
+    let outgoing = sent_to(ClientDialect::Messages, &body, Dialect::Chat, PERPLEXITY);
+    let sent = outgoing.body["messages"].as_array().unwrap();
+    let roles = sent.iter().map(|message| message["role"].as_str().unwrap());
+    let roles: Vec<&str> = roles.collect();
+    assert_eq!(roles, ["system", "user", "assistant", "user"]);
+    assert_eq!(sent[1]["content"], "One.\n\nTwo.");
+    assert_eq!(sent[3]["content"][0]["type"], "image_url");
+    let text = json!({"type": "text", "text": "Three."});
+    assert_eq!(sent[3]["content"][1], text);
+
+    let instructed = chat(json!([
+        {"role": "user", "content": "One."},
+        {"role": "assistant", "content": "Yes."},
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Two."},
+    ]));
+    let own = sent_to(ClientDialect::Chat, &instructed, Dialect::Chat, PERPLEXITY);
+    assert_eq!(own.body["messages"], instructed["messages"]);
+}
+
+#[test]
+fn fields_that_a_server_refuses_are_left_out_and_named() {
+    let sent = |client, body: &Value| {
+        let request = read_request(client, body.to_string().as_bytes()).unwrap();
+        let options = WriteOptions {
+            refused_fields: &["parallel_tool_calls", "reasoning_effort", "stream_options"],
+            ..WriteOptions::default()
+        };
+        write_request(Dialect::Chat, &request, &options).unwrap()
+    };
+    let tools = json!([{"type": "function", "name": "look", "parameters": {}, "strict": false}]);
+    let mut body = json!({"model": "m", "input": "Hi", "stream": true, "tools": tools,
+        "parallel_tool_calls": false, "reasoning": {"effort": "low"}});
+    let outgoing = sent(ClientDialect::Responses, &body);
+    for key in ["parallel_tool_calls", "reasoning_effort", "stream_options"] {
+        assert_eq!(outgoing.body.get(key), None);
+    }
+    let mut named = dropped(&outgoing);
+    named.sort_unstable();
+    assert_eq!(named, ["parallel_tool_calls", "reasoning.effort"]);
+    // That is the default.
+    body["parallel_tool_calls"] = true.into();
+    assert_eq!(
+        dropped(&sent(ClientDialect::Responses, &body)),
+        ["reasoning.effort"]
+    );
+    let mut own = chat(json!([{"role": "user", "content": "Hi"}]));
+    own["stream"] = true.into();
+    own["reasoning_effort"] = "low".into();
+    let outgoing = sent(ClientDialect::Chat, &own);
+    assert_eq!(outgoing.body["reasoning_effort"], "low");
+    assert_eq!(outgoing.body.get("stream_options"), None);
 }

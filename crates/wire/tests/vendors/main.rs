@@ -24,6 +24,7 @@ mod opening;
 mod parts;
 mod pieces;
 mod programs;
+mod refusals;
 mod server_tools;
 mod sources;
 #[path = "../support/mod.rs"]

@@ -91,6 +91,30 @@ fn a_prompt_template_of_openais_is_refused_elsewhere_by_its_name() {
 }
 
 #[test]
+fn contents_that_google_has_cached_are_refused_elsewhere_by_their_name() {
+    for name in ["cachedContent", "cached_content"] {
+        let mut body = json!({"contents": [{"role": "user", "parts": [{"text": "Go on."}]}]});
+        body[name] = "cachedContents/abc".into();
+        for upstream in [
+            Dialect::Messages,
+            Dialect::Chat,
+            Dialect::Responses,
+            Dialect::Converse,
+        ] {
+            let error = refused(ClientDialect::Gemini, &body, upstream);
+            assert_eq!(error.field(), Some("cachedContent"), "{upstream:?}");
+            assert_eq!(error.to_api_error().status, 400);
+        }
+        let own = sent(ClientDialect::Gemini, &body, Dialect::Gemini);
+        assert_eq!(own.body["cachedContent"], "cachedContents/abc");
+        let mut request = read_request(ClientDialect::Gemini, body.to_string().as_bytes()).unwrap();
+        assert!(convert_to_anthropic(&mut request).is_err());
+        body[name] = Value::Null;
+        sent(ClientDialect::Gemini, &body, Dialect::Messages);
+    }
+}
+
+#[test]
 fn a_conversation_that_the_model_opens_begins_with_a_blank_message() {
     let body = chat(json!([
         {"role": "system", "content": "Be kind."},

@@ -77,6 +77,42 @@ fn mistrals_thoughts_are_thoughts_in_answers_and_histories() {
 }
 
 #[test]
+fn parts_with_reasoning_are_thoughts_in_answers_and_histories() {
+    for thought in [
+        json!({"type": "reasoning", "summary":
+            [{"type": "summary_text", "text": "Hm, so.", "signature": "c2ln"}]}),
+        json!({"type": "reasoning", "text": "Hm, so."}),
+    ] {
+        let content = json!([thought, {"type": "text", "text": "Yes."}]);
+        let body = whole(Dialect::Chat, &answer(&content), ClientDialect::Messages);
+        assert_eq!(body["content"][0]["thinking"], "Hm, so.", "{thought}");
+        assert_eq!(body["content"][1]["text"], "Yes.", "{thought}");
+        let chunk = json!({"id": "c1", "choices": [{"index": 0, "delta": {"content": content},
+            "finish_reason": "stop"}]});
+        let events = write_events(&read(Dialect::Chat, &sse(&[chunk])), ClientDialect::Chat);
+        let thoughts = events
+            .iter()
+            .filter_map(|event| event["choices"][0]["delta"]["reasoning_content"].as_str());
+        assert_eq!(thoughts.collect::<String>(), "Hm, so.", "{thought}");
+
+        let history = chat(json!([
+            {"role": "user", "content": "Well?"},
+            {"role": "assistant", "content": content},
+            {"role": "user", "content": "Sure?"},
+        ]));
+        for (upstream, pointer) in [
+            (Dialect::Messages, "/messages/1/content/0/text"),
+            (Dialect::Chat, "/messages/1/content"),
+            (Dialect::Responses, "/input/1/content/0/text"),
+            (Dialect::Gemini, "/contents/1/parts/0/text"),
+        ] {
+            let body = sent(ClientDialect::Chat, &history, upstream).body;
+            assert_eq!(body.pointer(pointer), Some(&json!("Yes.")), "{body}");
+        }
+    }
+}
+
+#[test]
 fn googles_thoughts_in_the_content_are_thoughts() {
     let marked = json!({"google": {"thought": true}});
     let mut whole_answer = answer(&json!("<thought>Hm, so.</thought>Yes."));

@@ -49,7 +49,7 @@ impl Tape {
                     json!({"thinkingBudget": 2000}),
                 ),
                 ("container", json!("WORD")),
-                ("cachedContent", json!("WORD")),
+                ("labels", json!({"WORD": 0})),
             ],
         );
         self.words.retain(|word| body.to_string().contains(word));
