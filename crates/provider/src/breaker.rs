@@ -20,6 +20,8 @@ pub(crate) struct CircuitBreaker {
     config: config::BreakerPolicy,
     /// Pauses by class of failure, of a deployment that has others beside it.
     cooldown: Option<config::CooldownPolicy>,
+    /// Whether the clients' names say which of its models a deployment is called for.
+    has_pattern: bool,
     /// Whether the state holds any failures. Calls to a healthy upstream read only this
     /// flag: writing the state on each call would make all threads wait for one another.
     has_failures: AtomicBool,
@@ -68,6 +70,7 @@ impl CircuitBreaker {
             provider: provider.to_owned(),
             config: config.clone(),
             cooldown: None,
+            has_pattern: false,
             has_failures: AtomicBool::new(false),
             state: Mutex::default(),
             health: CallHealth::default(),
@@ -84,6 +87,12 @@ impl CircuitBreaker {
             cooldown: Some(cooldown.clone()),
             ..CircuitBreaker::new(provider, &policy)
         }
+    }
+
+    /// The same for a deployment that is called for any model that clients name, or not.
+    pub(crate) fn with_pattern(mut self, has_pattern: bool) -> Self {
+        self.has_pattern = has_pattern;
+        self
     }
 
     /// When it opens, and for how long.
@@ -198,44 +207,63 @@ impl CircuitBreaker {
         state.open_until.is_some() && state.cause.is_some_and(is_of_the_account)
     }
 
+    /// The class of a failure. If clients choose the model, that one does not exist is no fault of
+    /// the deployment.
+    fn classify(&self, error: &CallError) -> FailureClass {
+        match classify(error) {
+            FailureClass::ModelNotFound if self.has_pattern => FailureClass::Other,
+            class => class,
+        }
+    }
+
     /// Records a failure by its class.
     fn record_class(&self, policy: &config::CooldownPolicy, error: &CallError) {
-        let class = classify(error);
+        let class = self.classify(error);
         let pause = match class {
             FailureClass::RateLimited => {
                 let requested = error.retry_after().unwrap_or(policy.rate_limited);
                 requested.min(MAX_REQUESTED_PAUSE)
             }
             FailureClass::Timeout => policy.timeout,
-            FailureClass::Auth => policy.auth,
+            FailureClass::Auth | FailureClass::ModelNotFound => policy.auth,
             FailureClass::ServerError => Duration::ZERO,
             // The upstream has answered.
             FailureClass::ContextOverflow
             | FailureClass::ContentFilter
             | FailureClass::StoredElsewhere
-            | FailureClass::Other => return self.record(false),
+            | FailureClass::Other => return self.record_answer(),
         };
-        self.record(true);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if !pause.is_zero() {
-            state.open_until = Some(Instant::now() + pause);
-        }
-        state.cause = Some(class);
+        self.record_failure(pause, Some(class));
     }
 
-    fn record(&self, failed: bool) {
-        if !failed && !self.has_failures.load(Ordering::Acquire) {
+    /// Records that the upstream has answered.
+    fn record_answer(&self) {
+        if !self.has_failures.load(Ordering::Acquire) {
             return;
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.has_failures.store(failed, Ordering::Release);
-        if !failed {
-            *state = BreakerState::default();
-            return;
-        }
+        self.has_failures.store(false, Ordering::Release);
+        *state = BreakerState::default();
+    }
+
+    /// Records a failure. The pause is that of its class; without one, there is a pause after
+    /// several failures in a row.
+    fn record_failure(&self, pause: Duration, class: Option<FailureClass>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.has_failures.store(true, Ordering::Release);
         state.failures = state.failures.saturating_add(1);
-        if self.config.failures > 0 && state.failures >= self.config.failures {
-            state.open_until = Some(Instant::now() + self.config.pause);
+        let in_a_row = self.config.failures > 0 && state.failures >= self.config.failures;
+        let pause = match pause.is_zero() {
+            true if in_a_row => self.config.pause,
+            true => return,
+            false => pause,
+        };
+        let until = Instant::now() + pause;
+        // Calls that began before the pause may fail after it has begun, for another reason: a
+        // longer pause is not shortened by them.
+        if state.open_until.is_none_or(|before| before < until) {
+            state.open_until = Some(until);
+            state.cause = class;
         }
     }
 }
@@ -260,23 +288,32 @@ impl BreakerPermit<'_> {
             Ok(_) => health.record_latency(self.started.elapsed()),
             Err(error) => health.record_error(error),
         }
-        if self.is_client_key {
-            let is_of_the_clients =
-                matches!(outcome, Err(error) if is_of_the_account(classify(error)));
-            if is_of_the_clients || (!failed && self.breaker.is_open_for_the_account()) {
-                return;
-            }
+        let is_account_failure =
+            matches!(outcome, Err(error) if is_of_the_account(self.breaker.classify(error)));
+        if is_account_failure && self.is_client_key {
+            return;
         }
-        if let (Some(policy), Err(error)) = (&self.breaker.cooldown, outcome) {
-            return self.breaker.record_class(policy, error);
+        // That the account works again is only shown by a call with its key that began after the
+        // pause: others may have begun before its limit was reached.
+        let is_answered = !failed && !is_account_failure;
+        let is_trial = self.probe && !self.is_client_key;
+        if is_answered && !is_trial && self.breaker.is_open_for_the_account() {
+            return;
         }
-        self.breaker.record(failed);
+        match (&self.breaker.cooldown, outcome) {
+            (Some(policy), Err(error)) => self.breaker.record_class(policy, error),
+            _ if failed => self.breaker.record_failure(Duration::ZERO, None),
+            _ => self.breaker.record_answer(),
+        }
     }
 }
 
 /// Whether a failure is of the key or its account, and not of the server.
 fn is_of_the_account(class: FailureClass) -> bool {
-    matches!(class, FailureClass::RateLimited | FailureClass::Auth)
+    matches!(
+        class,
+        FailureClass::RateLimited | FailureClass::Auth | FailureClass::ModelNotFound
+    )
 }
 
 impl Drop for BreakerPermit<'_> {

@@ -5,7 +5,6 @@ use bytes::Bytes;
 use prowess_wire::neutral::{Request, estimate_tokens};
 use prowess_wire::raw::{Edit, RawObject};
 use prowess_wire::{Dialect, write_request};
-use serde_json::Value;
 
 use crate::call::translated_headers;
 use crate::call_credentials::CallCredentials;
@@ -146,8 +145,27 @@ fn strip_uncounted_fields(dialect: Dialect, body: &str) -> Bytes {
     raw.with_edits(&edits).into()
 }
 
+/// The count. The other fields are not parsed: tokens as values take many times the bytes of the
+/// body.
 fn parse_token_count(bytes: &[u8]) -> Option<u64> {
-    let body: Value = serde_json::from_slice(bytes).ok()?;
+    let body = RawObject::parse(bytes).ok()?;
     let keys = ["input_tokens", "totalTokens", "inputTokens", "count"];
-    keys.iter().find_map(|key| body.get(key)?.as_u64())
+    keys.iter().find_map(|key| body.get(key)?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_is_found_beside_whatever_else_the_counter_returns() {
+        let nested = format!("{}1{}", "[".repeat(1_000), "]".repeat(1_000));
+        let answer = format!(r#"{{"tokens":{nested},"count":7,"max_model_len":10}}"#);
+        assert_eq!(parse_token_count(answer.as_bytes()), Some(7));
+        let other = r#"{"input_tokens":null,"totalTokens":"8","inputTokens":9}"#;
+        assert_eq!(parse_token_count(other.as_bytes()), Some(9));
+        for answer in ["[7]", "7", "{}", r#"{"count":-1}"#, r#"{"count":7"#, ""] {
+            assert_eq!(parse_token_count(answer.as_bytes()), None, "{answer}");
+        }
+    }
 }

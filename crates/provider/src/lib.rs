@@ -29,6 +29,7 @@
 //! | `client_request`, `credentials` | a client's request; its own key and headers |
 //! | `client_key`, `call_credentials` | which provider may get a client's own key; what one call has of it |
 //! | `call`, `pass_through`, `events` | the two ways to call |
+//! | `stream_start` | what a stream that is passed through begins with |
 //! | `exchange` | one request to a provider, and its error responses |
 //! | `count`, `embed`, `models` | token counts; embeddings; lists of models |
 //! | `output_limit` | the limit of a response whose request names none |
@@ -87,6 +88,7 @@ mod route_error;
 mod routing_table;
 pub mod scripted;
 mod small_file;
+mod stream_start;
 mod suggest;
 mod target;
 mod upstream;

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::oneshot;
 
@@ -30,19 +30,41 @@ pub(crate) struct CallPermit {
 pub(crate) struct ConcurrencyLimiter {
     model: String,
     limit: ConcurrencyLimit,
-    queue: Arc<Mutex<CallQueue>>,
+    /// Shared with the same model of an earlier configuration, whose calls still run.
+    queue: OnceLock<Arc<Mutex<CallQueue>>>,
 }
 
 impl ConcurrencyLimiter {
     pub(crate) fn new(model: &str, limit: ConcurrencyLimit) -> Self {
-        let queue = CallQueue {
-            free: limit.concurrent,
-            ..CallQueue::default()
-        };
         ConcurrencyLimiter {
             model: model.to_owned(),
             limit,
-            queue: Arc::new(Mutex::new(queue)),
+            queue: OnceLock::new(),
+        }
+    }
+
+    fn queue(&self) -> &Arc<Mutex<CallQueue>> {
+        self.queue.get_or_init(|| {
+            Arc::new(Mutex::new(CallQueue {
+                free: self.limit.concurrent,
+                ..CallQueue::default()
+            }))
+        })
+    }
+
+    /// Goes on where that of an earlier configuration is: its calls keep their places, and those
+    /// that wait keep their turns. Done before the first call.
+    pub(crate) fn take_over(&self, previous: &ConcurrencyLimiter) {
+        let queue = previous.queue();
+        if self.queue.set(Arc::clone(queue)).is_err() {
+            return;
+        }
+        let (before, now) = (previous.limit.concurrent, self.limit.concurrent);
+        lock(queue).withdraw(before.saturating_sub(now));
+        for _ in before..now {
+            // A place more is one that was released.
+            let queue = Arc::clone(queue);
+            drop(CallPlace { queue });
         }
     }
 
@@ -53,18 +75,18 @@ impl ConcurrencyLimiter {
 
     /// Whether a call would have to wait.
     pub(crate) fn is_saturated(&self) -> bool {
-        lock(&self.queue).free == 0
+        lock(self.queue()).free == 0
     }
 
     /// Acquires a place: at once if there is one, otherwise in turn with other owners, and of one
     /// owner in order of arrival.
     pub(crate) async fn acquire(&self, owner: u64) -> Result<CallPlace, CallError> {
         let (waiting, place) = {
-            let mut queue = lock(&self.queue);
+            let mut queue = lock(self.queue());
             // Nobody waits while there is a place.
             if queue.free > 0 {
                 queue.free -= 1;
-                let queue = Arc::clone(&self.queue);
+                let queue = Arc::clone(self.queue());
                 return Ok(CallPlace { queue });
             }
             if !queue.has_room(owner, self.limit.queued) {
@@ -72,7 +94,7 @@ impl ConcurrencyLimiter {
             }
             let (sender, place) = oneshot::channel();
             let id = queue.join(owner, sender);
-            let queue = Arc::clone(&self.queue);
+            let queue = Arc::clone(self.queue());
             (WaitingGuard { queue, owner, id }, place)
         };
         let place = tokio::time::timeout(self.limit.wait, place).await;
@@ -80,7 +102,7 @@ impl ConcurrencyLimiter {
         match place {
             Ok(Ok(place)) => Ok(place),
             // A waiting call is dropped only by itself, so this is the timeout.
-            _ => Err(self.busy_error(lock(&self.queue).len)),
+            _ => Err(self.busy_error(lock(self.queue()).len)),
         }
     }
 
@@ -123,6 +145,8 @@ impl Drop for CallPlace {
 #[derive(Debug, Default)]
 struct CallQueue {
     free: usize,
+    /// Places of running calls that go when they are released, as the limit has become lower.
+    withdrawn: usize,
     waiting: HashMap<u64, VecDeque<WaitingCall>>,
     /// The owners that have waiting calls, in the order of their turns.
     turns: VecDeque<u64>,
@@ -161,8 +185,19 @@ impl CallQueue {
         id
     }
 
+    /// Takes so many places away: free ones first.
+    fn withdraw(&mut self, places: usize) {
+        let free = self.free.min(places);
+        self.free -= free;
+        self.withdrawn += places - free;
+    }
+
     /// The call that gets a place which was released; none if nobody waits.
     fn release(&mut self) -> Option<oneshot::Sender<CallPlace>> {
+        if self.withdrawn > 0 {
+            self.withdrawn -= 1;
+            return None;
+        }
         while let Some(owner) = self.turns.pop_front() {
             let Some(own) = self.waiting.get_mut(&owner) else {
                 continue;
@@ -262,7 +297,7 @@ mod tests {
         let _running = limiter.acquire(OWNER).await.unwrap();
         let refused = limiter.acquire(OWNER).await.unwrap_err();
         assert_eq!(refused.code(), "model-busy");
-        assert_eq!(lock(&limiter.queue).len, 0);
+        assert_eq!(lock(limiter.queue()).len, 0);
     }
 
     #[tokio::test(start_paused = true)]
@@ -271,7 +306,7 @@ mod tests {
         let running = limiter.acquire(OWNER).await.unwrap();
         let gave_up = tokio::time::timeout(Duration::from_secs(1), limiter.acquire(OWNER)).await;
         assert!(gave_up.is_err());
-        assert_eq!(lock(&limiter.queue).len, 0);
+        assert_eq!(lock(limiter.queue()).len, 0);
         drop(running);
         assert!(!limiter.is_saturated());
     }
@@ -316,6 +351,33 @@ mod tests {
         let all = own.into_iter().chain(others);
         let all = all.map(|call| async { drop(call.await.unwrap().unwrap()) });
         futures_util::future::join_all(all).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_configuration_counts_the_calls_that_still_run() {
+        let before = limiter(2, 10);
+        let running = before.acquire(OWNER).await.unwrap();
+        let other = before.acquire(OWNER).await.unwrap();
+        let call = waiting(&before, OWNER).await;
+
+        let lower = limiter(1, 10);
+        lower.take_over(&before);
+        drop(running);
+        tokio::task::yield_now().await;
+        assert!(!call.is_finished(), "two ran, and only one may");
+        assert!(lower.is_saturated());
+        drop(other);
+        let running = call.await.unwrap().unwrap();
+        assert!(lower.is_saturated());
+
+        let call = waiting(&lower, OWNER).await;
+        let higher = limiter(3, 10);
+        higher.take_over(&lower);
+        let granted = call.await.unwrap().unwrap();
+        let last = higher.acquire(OWNER).await.unwrap();
+        assert!(higher.is_saturated());
+        drop((running, granted, last));
+        assert_eq!(lock(higher.queue()).free, 3);
     }
 
     #[tokio::test(start_paused = true)]

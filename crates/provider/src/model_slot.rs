@@ -61,6 +61,9 @@ impl ModelSlot {
     /// Goes on where the same model of an earlier configuration is.
     pub(crate) fn take_over(&self, previous: &ModelSlot) {
         self.breaker.take_over(&previous.breaker);
+        if let (Some(limiter), Some(previous)) = (&self.limiter, &previous.limiter) {
+            limiter.take_over(previous);
+        }
         if let (Some(state), Some(previous)) = (&self.deployment, &previous.deployment) {
             state.take_over(previous);
         }

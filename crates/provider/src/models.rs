@@ -1,6 +1,7 @@
 //! The available models: configured, and listed by the upstreams.
 
 use http::HeaderMap;
+use prowess_wire::parse_json;
 use serde_json::Value;
 
 use crate::config::ModelConfig;
@@ -109,9 +110,10 @@ fn list_headers() -> HeaderMap {
     headers
 }
 
-/// OpenAI and Anthropic name the list `data`, Gemini `models`.
+/// OpenAI and Anthropic name the list `data`, Gemini `models`. None if it is no list, or would
+/// take far more memory than its bytes.
 fn parse_model_list(bytes: &[u8]) -> Option<Vec<UpstreamModel>> {
-    let mut list: Value = serde_json::from_slice(bytes).ok()?;
+    let mut list = parse_json(bytes).ok()?;
     let items = match (
         list.get_mut("data").map(Value::take),
         list.get_mut("models"),
@@ -132,4 +134,21 @@ fn parse_model_list(bytes: &[u8]) -> Option<Vec<UpstreamModel>> {
         Some(UpstreamModel { id, details })
     });
     Some(models.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_read_unless_its_values_take_far_more_memory_than_its_bytes() {
+        let list =
+            r#"{"data":[{"id":"m1","owned_by":"a"},{"name":"models/m2"},{"object":"model"}]}"#;
+        let models = parse_model_list(list.as_bytes()).unwrap_or_default();
+        let ids: Vec<&str> = models.iter().map(|model| model.id.as_str()).collect();
+        assert_eq!(ids, ["m1", "m2"]);
+        let list = format!(r#"{{"data":[{}0]}}"#, "[0],".repeat(1_500_000));
+        assert!(list.len() < MAX_LIST_BYTES);
+        assert_eq!(parse_model_list(list.as_bytes()), None);
+    }
 }

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use prowess_wire::neutral::TokenUsage;
 use prowess_wire::raw::{Edit, RawObject};
 use prowess_wire::{
-    ClientDialect, add_price_details, is_error, raw, read_token_counts, token_counts_key,
+    ClientDialect, add_price_details, is_error, raw, read_counts_or_total, token_counts_key,
 };
 
 use crate::call_credentials::CallCredentials;
@@ -18,6 +18,7 @@ use crate::http::{ByteStream, HttpResponse, IdleTimeoutBody, headers, read_ahead
 use crate::key::SecretText;
 use crate::limiter::CallPermit;
 use crate::provider::{HttpBackend, ProviderBackend};
+use crate::stream_start::read_stream_start;
 use crate::target::Target;
 use crate::upstream::{BodyOrigin, ModelTask, UpstreamJob};
 
@@ -73,11 +74,13 @@ impl ForwardFailure {
 }
 
 impl Target {
-    /// Passes a request on to this model, after waiting for a permit.
+    /// Passes a request on to this model, after waiting for a permit. `has_alternative` says
+    /// whether the route may call another target if this one fails.
     pub(crate) async fn pass_through(
         &self,
         incoming: ClientRequest<'_>,
         credentials: CallCredentials<'_>,
+        has_alternative: bool,
     ) -> Result<PassThroughResponse, ForwardFailure> {
         let ProviderBackend::Http(http) = &self.provider.backend else {
             let unsupported = CallError::Unsupported {
@@ -94,6 +97,7 @@ impl Target {
             body: self.rewrite_body(incoming),
             credentials,
             key: http.key_for(credentials, &self.provider.name).await?,
+            has_alternative,
         };
         call.call_with_retries(permit).await
     }
@@ -153,6 +157,7 @@ struct PassThroughCall<'a> {
     body: Bytes,
     credentials: CallCredentials<'a>,
     key: Option<SecretText>,
+    has_alternative: bool,
 }
 
 impl PassThroughCall<'_> {
@@ -211,7 +216,7 @@ impl PassThroughCall<'_> {
             .send(self.http, job, key, self.uses_client_key());
         let response = sent.await?;
         if response.status.is_success() {
-            return self.start_response(response).await;
+            return self.start_response(response, refusal).await;
         }
         let (status, headers) = (response.status, response.headers.clone());
         let provider = &self.target.provider;
@@ -227,18 +232,38 @@ impl PassThroughCall<'_> {
         Err(error)
     }
 
-    /// A stream is passed on as it arrives. Of any other response the start, usually all
-    /// of it, is read first: as long as the client has received nothing, an error can
-    /// still replace a response that ends early or is not JSON.
+    /// A stream is passed on as it arrives; if another target may follow, its first event is read
+    /// before. Not for another attempt at the same target: clients would get the head of every
+    /// stream later for that. Of any other response the start, usually all of it, is read first:
+    /// as long as the client has received nothing, an error can still replace a response that
+    /// ends early or is not JSON.
     async fn start_response(
         &self,
         response: HttpResponse,
+        refusal: &mut Option<Box<PassThroughResponse>>,
     ) -> Result<PassThroughResponse, CallError> {
         let provider = &self.target.provider.name;
-        let mut body = IdleTimeoutBody::new(response.body, self.http.client.timeouts().idle);
+        let timeouts = self.http.client.timeouts();
+        let mut body = IdleTimeoutBody::new(response.body, timeouts.idle);
         let (mut usage, mut stored_id) = (None, None);
-        let streamed = self.incoming.stream && self.incoming.json_array;
-        let body = if streamed || headers::is_event_stream(&response.headers) {
+        let is_event_stream = headers::is_event_stream(&response.headers);
+        let body = if self.has_alternative && is_event_stream {
+            let client = self.incoming.client;
+            let start = read_stream_start(client, &mut body, timeouts.response);
+            // Boxed, as other responses need no space for it.
+            let start = Box::pin(start).await;
+            let start = start.map_err(|error| error.to_call_error(provider))?;
+            let body = ByteStream::with_prefix(start.bytes, body, provider);
+            if let Some(error) = start.error {
+                let key = self.key.as_ref();
+                let target = &self.target.provider;
+                let error = target.reported_error(*error, &response.headers, key);
+                let headers = headers::for_client(response.headers);
+                *refusal = Some(Box::new(self.to_response(response.status, headers, body)));
+                return Err(error);
+            }
+            body
+        } else if is_event_stream || (self.incoming.stream && self.incoming.json_array) {
             ByteStream::new(body, provider)
         } else {
             let read = read_ahead(&mut body, READ_AHEAD_BYTES).await;
@@ -273,7 +298,8 @@ impl PassThroughCall<'_> {
         match raw::field(body, token_counts_key(self.incoming.client)) {
             Ok(usage) => {
                 let client = self.incoming.client;
-                let mut usage = usage.and_then(|usage| read_token_counts(client, usage.as_bytes()));
+                let mut usage =
+                    usage.and_then(|usage| read_counts_or_total(client, usage.as_bytes()));
                 if let Some(usage) = &mut usage {
                     add_price_details(client, body, usage);
                 }

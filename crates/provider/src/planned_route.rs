@@ -109,7 +109,8 @@ impl Route {
         let mut last: Option<ForwardFailure> = None;
         while let Some(target) = walk.next().await {
             let own = self.credentials_for(target, credentials);
-            match forward_to(target, incoming, passes, own).await {
+            let has_alternative = walk.has_alternative();
+            match forward_to(target, incoming, passes, own, has_alternative).await {
                 Ok(mut answer) => {
                     answer.set_decision(walk.answered());
                     if let ForwardOutcome::PassedThrough(passed) = &answer
@@ -153,10 +154,11 @@ async fn forward_to(
     incoming: ClientRequest<'_>,
     passes: bool,
     credentials: CallCredentials<'_>,
+    has_alternative: bool,
 ) -> Result<ForwardOutcome, ForwardFailure> {
     if passes && target.supports_pass_through(incoming.client, incoming.task) {
-        let passed = target.pass_through(incoming, credentials).await?;
-        return Ok(ForwardOutcome::PassedThrough(Box::new(passed)));
+        let passed = target.pass_through(incoming, credentials, has_alternative);
+        return Ok(ForwardOutcome::PassedThrough(Box::new(passed.await?)));
     }
     let called = Box::pin(target.call_translated(incoming, credentials)).await;
     called.map_err(ForwardFailure::from)

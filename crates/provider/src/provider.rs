@@ -64,6 +64,16 @@ impl Provider {
             backend,
         })
     }
+
+    /// Goes on where the provider of this name in an earlier configuration is.
+    pub(crate) fn take_over(&self, previous: &Provider) {
+        self.slot.take_over(&previous.slot);
+        if let (ProviderBackend::Http(own), ProviderBackend::Http(previous)) =
+            (&self.backend, &previous.backend)
+        {
+            own.take_over(previous);
+        }
+    }
 }
 
 fn load_script(config: &ProviderConfig) -> Result<ModelScript, ProviderConfigError> {
@@ -146,6 +156,13 @@ impl HttpBackend {
         match &self.key {
             Some(_) => None,
             None => self.upstream.credential_source(),
+        }
+    }
+
+    fn take_over(&self, previous: &HttpBackend) {
+        let (own, previous) = (self.upstream.cloud_auth(), previous.upstream.cloud_auth());
+        if let Some((own, previous)) = own.zip(previous) {
+            own.take_over(previous);
         }
     }
 

@@ -43,7 +43,8 @@ impl Providers {
     }
 
     /// Takes over what `previous` knows of the deployments that both have: circuit breakers,
-    /// measured times and the deployments that conversations prefer.
+    /// measured times, running calls, what is left of their limits and the deployments that
+    /// conversations prefer.
     pub fn take_over(&self, previous: &Providers) {
         self.table.take_over(&previous.table);
     }

@@ -219,11 +219,13 @@ impl Route {
             }
             let mut last: Option<ForwardFailure> = None;
             let passes = incoming.can_pass_through();
-            for target in self.callable(credentials) {
+            let mut targets = self.callable(credentials).peekable();
+            while let Some(target) = targets.next() {
                 let own = self.credentials_for(target, credentials);
                 let outcome =
                     if target.supports_pass_through(incoming.client, incoming.task) && passes {
-                        let passed = target.pass_through(incoming, own).await;
+                        let has_alternative = targets.peek().is_some();
+                        let passed = target.pass_through(incoming, own, has_alternative).await;
                         passed.map(Box::new).map(ForwardOutcome::PassedThrough)
                     } else {
                         // Boxed, as a pass-through call needs no space for a translation.

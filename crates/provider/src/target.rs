@@ -111,7 +111,14 @@ impl Target {
         let deployment = deployment.map(|deployment| (deployment, Instant::now()));
         let sent = http.client.send(request).await;
         if let (Some((deployment, started)), Ok(response)) = (deployment, &sent) {
-            deployment.observe(started.elapsed(), &response.headers, is_client_key);
+            // A refusal that comes soon does not make a deployment a fast one.
+            if response.status.is_success() {
+                deployment.record_latency(started.elapsed());
+            }
+            // The account of a client is not the deployment's.
+            if !is_client_key {
+                deployment.observe_limits(&response.headers);
+            }
         }
         sent
     }

@@ -345,3 +345,34 @@ async fn mistrals_rules_hold_for_its_kind_at_any_address_and_for_any_name() {
     assert_eq!(sent["messages"][1]["tool_calls"][0]["id"], id);
     assert_eq!(id.len(), 9, "{id}");
 }
+
+#[tokio::test]
+async fn azure_is_sent_the_fields_that_its_version_has() {
+    let upstream = MockUpstream::start().await;
+    let version = |version: &str| {
+        ProviderKind::new(AzureOptions {
+            api_version: Some(version.to_owned()),
+            ..AzureOptions::default()
+        })
+    };
+    let providers = common::providers([
+        at(&upstream, "first", version("2024-06-01")),
+        at(&upstream, "second", version("2024-10-21")),
+        at(&upstream, "third", version("2024-12-01-preview")),
+    ]);
+    let limits = ["max_tokens", "max_completion_tokens"];
+    for (provider, limit, has_effort) in [
+        ("first", limits[0], false),
+        ("second", limits[1], false),
+        ("third", limits[1], true),
+    ] {
+        let model = format!("{provider}/my-deployment");
+        let client = ClientDialect::Messages;
+        let (_, body) = sent_with_tool(&providers, &upstream, &model, client).await;
+        for key in limits {
+            assert_eq!(body.get(key).is_some(), key == limit, "{model} {key}");
+        }
+        let effort = body.get("reasoning_effort");
+        assert_eq!(effort.is_some(), has_effort, "{model}");
+    }
+}

@@ -1,10 +1,14 @@
 //! Bytes pass through unchanged, except for model name and credentials.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod common;
 
 use common::*;
 use prowess_provider::config::{ModelConfig, ProvidersConfig};
-use prowess_provider::{ClientCredentials, Env, ForwardOutcome, ModelTask, Providers, SecretText};
+use prowess_provider::{
+    ClientCredentials, Env, ForwardOutcome, ModelTask, Providers, Route, SecretText,
+};
 use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use prowess_wire::ClientDialect;
 
@@ -204,7 +208,8 @@ async fn an_answer_too_long_to_be_read_first_passes_as_it_comes() {
 #[tokio::test]
 async fn a_cut_stream_gives_what_came_and_then_an_error() {
     let upstream = MockUpstream::start().await;
-    upstream.respond(MockResponse::sse("data: {\"a\"").cut_off());
+    let cut = "data: {}\n\ndata: {\"a\"";
+    upstream.respond(MockResponse::sse(cut).cut_off());
     let route = route_to(anthropic(upstream.url()));
     let answer = forward(
         &route,
@@ -215,11 +220,91 @@ async fn a_cut_stream_gives_what_came_and_then_an_error() {
     )
     .await;
     let (bytes, error) = drain(passed(answer.unwrap()).body).await;
-    assert_eq!(bytes, b"data: {\"a\"");
+    assert_eq!(bytes, cut.as_bytes());
     let error = error.unwrap();
     assert_eq!(error.code.as_deref(), Some("upstream-stream-cut"));
     assert_eq!(error.status, 502);
     assert_eq!(upstream.requests().await.len(), 1);
+}
+
+/// A stream that begins with an error of this type.
+fn failed_stream(kind: &str, message: &str) -> String {
+    format!(
+        ": waiting\n\nevent: error\ndata: {{\"type\":\"error\",\"error\":{{\"type\":\"{kind}\",\"message\":\"{message}\"}}}}\n\n"
+    )
+}
+
+/// A route to a model, and to another one where that fails.
+fn route_with_fallback(url: &str) -> Route {
+    let mut provider = anthropic(url);
+    provider.policies.retry.max_attempts = 1;
+    let providers = Providers::new(ProvidersConfig {
+        providers: vec![provider],
+        models: vec![ModelConfig::new("safe", "ant").with_fallbacks(["ant/backup"])],
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
+    })
+    .unwrap();
+    providers.route("safe").unwrap()
+}
+
+/// The status and the bytes of a response from this route.
+async fn passed_bytes(route: &Route) -> (u16, String) {
+    let (client, task) = (ClientDialect::Messages, ModelTask::Generate);
+    let answer = forward(route, client, task, BODY, &sdk_credentials()).await;
+    let answer = passed(answer.unwrap());
+    let status = answer.status.as_u16();
+    let (bytes, error) = drain(answer.body).await;
+    assert_eq!(error, None);
+    (status, String::from_utf8(bytes).unwrap())
+}
+
+#[tokio::test]
+async fn a_stream_that_begins_with_an_error_leads_to_the_fallback() {
+    let upstream = MockUpstream::start().await;
+    let route = route_with_fallback(upstream.url());
+    let overloaded = failed_stream("overloaded_error", "1");
+    upstream
+        .respond(MockResponse::sse(&overloaded))
+        .respond(MockResponse::sse(MESSAGES_STREAM));
+    let answered = (200, MESSAGES_STREAM.to_owned());
+    assert_eq!(passed_bytes(&route).await, answered);
+    let requests = upstream.requests().await;
+    assert!(requests[1].text().contains("\"backup\""));
+
+    // When all have failed, the last error is the answer.
+    let last = failed_stream("overloaded_error", "2");
+    upstream
+        .respond(MockResponse::sse(&overloaded))
+        .respond(MockResponse::sse(&last));
+    assert_eq!(passed_bytes(&route).await, (200, last));
+    // So is one of the request, at once.
+    let refused = failed_stream("invalid_request_error", "no");
+    upstream.requests().await;
+    upstream.respond(MockResponse::sse(&refused));
+    assert_eq!(passed_bytes(&route).await, (200, refused));
+    assert_eq!(upstream.requests().await.len(), 1);
+}
+
+#[tokio::test]
+async fn where_nothing_can_follow_nothing_of_a_stream_is_awaited() {
+    let upstream = MockUpstream::start().await;
+    let route = route_to(anthropic(upstream.url()));
+    // It never has an event.
+    upstream.respond(MockResponse::sse(": waiting\n\n").then_hang());
+    let (client, task) = (ClientDialect::Messages, ModelTask::Generate);
+    let answer = forward(&route, client, task, BODY, &sdk_credentials()).await;
+    drop(passed(answer.unwrap()));
+    upstream.client_disconnected().await;
+}
+
+#[tokio::test]
+async fn a_stream_whose_first_event_is_too_long_is_passed_on() {
+    let upstream = MockUpstream::start().await;
+    let route = route_with_fallback(upstream.url());
+    let long = format!("data: {{\"text\":\"{}\"}}\n\n", "x".repeat(300_000));
+    upstream.respond(MockResponse::sse(&long).in_chunks(20_000));
+    assert_eq!(passed_bytes(&route).await, (200, long));
 }
 
 #[tokio::test]

@@ -16,6 +16,7 @@ const USE_MARGIN: Duration = Duration::from_secs(30);
 const REREAD_AFTER: Duration = Duration::from_secs(5 * 60);
 
 /// Credentials in use.
+#[derive(Clone)]
 pub(super) struct Current<T> {
     pub(super) value: T,
     pub(super) refresh_at: Instant,
@@ -24,6 +25,7 @@ pub(super) struct Current<T> {
 
 /// The end of a lifetime by both clocks: the steady one stops while a machine sleeps, and the
 /// other may be set back.
+#[derive(Clone)]
 struct ValidUntil {
     steady: Instant,
     wall: SystemTime,
@@ -61,6 +63,16 @@ impl<T> Current<T> {
             refresh_at: now.checked_add(refresh_in).unwrap_or(now + REREAD_AFTER),
             valid_until,
         })
+    }
+
+    /// The same, due for a refresh at another time.
+    pub(super) fn due_at(self, refresh_at: Instant) -> Self {
+        Current { refresh_at, ..self }
+    }
+
+    /// Whether there is an end of their lifetime.
+    pub(super) fn expires(&self) -> bool {
+        self.valid_until.is_some()
     }
 
     pub(super) fn is_valid(&self, now: Instant, wall: SystemTime) -> bool {

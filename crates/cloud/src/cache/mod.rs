@@ -46,6 +46,13 @@ impl<T: Clone + Send + Sync + 'static> CredentialCache<T> {
         }
     }
 
+    /// Goes on with the credentials of a cache whose source is the same, while they are valid, and
+    /// fetches new ones as soon as they are used. Those without an expiry are not taken over: what
+    /// they were read from may be gone.
+    pub fn take_over(&self, previous: &CredentialCache<T>) {
+        self.shared.take_over(&previous.shared);
+    }
+
     fn ask(&self) -> Availability<T> {
         let answer = self.shared.ask();
         if let Availability::ValueAndStart(_) | Availability::StartAndWait = answer {

@@ -115,6 +115,20 @@ impl<T: Clone + Send + Sync + 'static> Shared<T> {
         }
     }
 
+    /// Uses the credentials of another cache, if it has some that expire and are valid. They are
+    /// due for a refresh at once.
+    pub(super) fn take_over(&self, previous: &Shared<T>) {
+        let (now, wall) = self.now();
+        let current = previous.lock().current.clone();
+        let usable = current.filter(|current| current.expires() && current.is_valid(now, wall));
+        let mut state = self.lock();
+        if let Some(current) = usable
+            && state.current.is_none()
+        {
+            state.current = Some(current.due_at(now));
+        }
+    }
+
     /// Keeps the result of a fetch, and says when the next one is due; `None` if a request is
     /// to start it.
     pub(super) fn finish(&self, fetched: Result<Issued<T>, CloudError>) -> Option<Instant> {

@@ -232,6 +232,31 @@ async fn credentials_that_nobody_uses_are_not_refreshed() {
     assert_eq!(test.fetches.load(Ordering::Relaxed), 3);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_cache_goes_on_with_the_credentials_of_the_one_before_it() {
+    let (old, new) = (switched(), switched());
+    let expires = old.cache.get().await.unwrap();
+    new.broken.store(true, Ordering::Relaxed);
+    new.cache.take_over(&old.cache);
+    let before = Instant::now();
+    assert_eq!(new.cache.get().await.unwrap(), expires);
+    assert_eq!(before.elapsed(), Duration::ZERO);
+    // They are refreshed at once. That fails, and they are still valid.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(new.fetches.load(Ordering::Relaxed), 1);
+    assert_eq!(new.cache.get().await.unwrap(), expires);
+    new.broken.store(false, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert!(new.cache.get().await.unwrap() > expires);
+
+    // What has expired is not taken over.
+    tokio::time::sleep(LIFETIME * 3).await;
+    let late = switched();
+    late.broken.store(true, Ordering::Relaxed);
+    late.cache.take_over(&old.cache);
+    late.cache.get().await.unwrap_err();
+}
+
 /// The calls of a server come from several runtimes, and any of them may end.
 #[test]
 fn a_runtime_that_ends_during_a_fetch_does_not_stop_others() {

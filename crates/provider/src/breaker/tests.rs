@@ -164,3 +164,27 @@ async fn a_clients_key_that_works_ends_no_pause_of_the_operators_key() {
         assert!(!is_passing, "{status}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_began_before_a_pause_neither_end_nor_shorten_it() {
+    let breaker = CircuitBreaker::with_cooldown("acme", &config::CooldownPolicy::default());
+    let permit = || breaker.acquire().unwrap();
+    let (limited, answered, limited_less) = (permit(), permit(), permit());
+    let (late, limited_more) = (permit(), permit());
+    let pause = |seconds| BreakerStanding::Refusing {
+        retry_in: Duration::from_secs(seconds),
+        cause: Some(FailureClass::RateLimited),
+    };
+    limited.record_outcome(&refused(429, Some(500)));
+    assert_eq!(breaker.standing(), pause(500));
+    answered.record_outcome(&Ok(()));
+    assert_eq!(breaker.standing(), pause(500), "it began before the limit");
+    limited_less.record_outcome(&refused(429, Some(1)));
+    late.record_outcome(&refused(504, None));
+    assert_eq!(breaker.standing(), pause(500));
+    limited_more.record_outcome(&refused(429, Some(600)));
+    assert_eq!(breaker.standing(), pause(600));
+    tokio::time::advance(Duration::from_secs(600)).await;
+    permit().record_outcome(&Ok(()));
+    assert_eq!(breaker.standing(), BreakerStanding::Passing);
+}

@@ -1,11 +1,11 @@
 //! AWS credentials of a provider: configured keys, or AWS's default chain.
 
 use aws_credential_types::Credentials;
-#[cfg(feature = "clouds")]
-use prowess_cloud::CredentialCache;
 
 #[cfg(feature = "clouds")]
 use super::error::key_error;
+#[cfg(feature = "clouds")]
+use super::expiring::{ExpiringCredentials, settings_text};
 use crate::config::{AwsKeys, ProviderConfigError};
 use crate::env::Env;
 use crate::error::CallError;
@@ -53,7 +53,7 @@ enum AwsSource {
     Keys(Box<SigningKeys>),
     /// Credentials that expire.
     #[cfg(feature = "clouds")]
-    Chain(CredentialCache<AwsCredentials>),
+    Chain(ExpiringCredentials<AwsCredentials>),
     /// The chain is needed, but is not part of this build.
     #[cfg(not(feature = "clouds"))]
     NotBuilt,
@@ -111,7 +111,7 @@ impl AwsAuth {
         match &self.source {
             AwsSource::Keys(keys) => keys.credentials().map_err(error),
             #[cfg(feature = "clouds")]
-            AwsSource::Chain(cache) => cache.get().await.map_err(|e| error(key_error(&e))),
+            AwsSource::Chain(chain) => chain.get().await.map_err(|e| error(key_error(&e))),
             #[cfg(not(feature = "clouds"))]
             AwsSource::NotBuilt => Err(error(KeyError::Credentials(
                 "this build reads only access_key_id and secret_access_key, or AWS_ACCESS_KEY_ID \
@@ -120,6 +120,20 @@ impl AwsAuth {
             ))),
         }
     }
+
+    /// Goes on with the credentials that `previous` got from the same source.
+    #[cfg(feature = "clouds")]
+    pub(super) fn take_over(&self, previous: &AwsAuth) {
+        if let (AwsSource::Chain(own), AwsSource::Chain(previous)) =
+            (&self.source, &previous.source)
+        {
+            own.take_over(previous);
+        }
+    }
+
+    /// Without a chain there is nothing to go on with.
+    #[cfg(not(feature = "clouds"))]
+    pub(super) fn take_over(&self, _: &AwsAuth) {}
 }
 
 #[cfg(feature = "clouds")]
@@ -134,6 +148,20 @@ fn chain(
 
     use super::transport::CredentialTransport;
 
+    let configured = options.keys;
+    let settings = settings_text(
+        &[
+            Some(options.region),
+            options.profile,
+            options.role_arn,
+            options.external_id,
+        ],
+        &[
+            configured.map(|keys| &keys.access_key_id),
+            configured.map(|keys| &keys.secret_access_key),
+            configured.and_then(|keys| keys.session_token.as_ref()),
+        ],
+    );
     let base = keys.map(|keys| -> prowess_cloud::BaseCredentials {
         Arc::new(move || keys.credentials().map_err(|error| error.to_string()))
     });
@@ -151,8 +179,8 @@ fn chain(
         CredentialTransport::shared(),
         CloudClock::system(),
     );
-    let cache = CredentialCache::new(chain, CloudClock::system());
-    (AwsSource::Chain(cache), name)
+    let chain = ExpiringCredentials::new(chain, settings);
+    (AwsSource::Chain(chain), name)
 }
 
 #[cfg(not(feature = "clouds"))]

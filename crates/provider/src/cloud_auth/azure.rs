@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use prowess_cloud::{
-    AzureCloud, AzureTokenOptions, AzureTokens, CloudClock, CredentialCache, CredentialSource,
-};
+use prowess_cloud::{AzureCloud, AzureTokenOptions, AzureTokens, CloudClock, CredentialSource};
 
 use super::error::key_error;
+use super::expiring::{ExpiringCredentials, settings_text};
 use super::transport::CredentialTransport;
 use crate::config::ProviderConfigError;
 use crate::env::Env;
@@ -37,7 +36,7 @@ pub(crate) struct AzureAuthOptions<'a> {
 pub(crate) struct AzureAuth {
     provider: String,
     source_name: String,
-    tokens: CredentialCache<SecretText>,
+    tokens: ExpiringCredentials<SecretText>,
 }
 
 impl AzureAuth {
@@ -60,12 +59,24 @@ impl AzureAuth {
             };
             Arc::new(read) as prowess_cloud::ReadSecret
         });
+        let cloud = AzureCloud::of_host(options.host);
+        let cloud_name = format!("{cloud:?}");
+        let file = options.federated_token_file.map(Path::to_string_lossy);
+        let settings = settings_text(
+            &[
+                options.tenant_id,
+                options.client_id,
+                file.as_deref(),
+                Some(cloud_name.as_str()),
+            ],
+            &[options.client_secret],
+        );
         let given = AzureTokenOptions {
             tenant_id: options.tenant_id.map(str::to_owned),
             client_id: options.client_id.map(str::to_owned),
             client_secret: secret,
             federated_token_file: options.federated_token_file.map(Path::to_owned),
-            cloud: AzureCloud::of_host(options.host),
+            cloud,
         };
         let source_name = AzureTokens::source_name(&given, &env.variables());
         let source = AzureTokens::new(
@@ -78,13 +89,18 @@ impl AzureAuth {
         Ok(AzureAuth {
             provider: options.provider.to_owned(),
             source_name,
-            tokens: CredentialCache::new(tokens, CloudClock::system()),
+            tokens: ExpiringCredentials::new(tokens, settings),
         })
     }
 
     /// Where the tokens come from, in words.
     pub(crate) fn source_name(&self) -> String {
         self.source_name.clone()
+    }
+
+    /// Goes on with the token that `previous` got from the same source.
+    pub(super) fn take_over(&self, previous: &AzureAuth) {
+        self.tokens.take_over(&previous.tokens);
     }
 
     /// A token that is valid now. Waits only when none is.

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use prowess_cloud::{
-    CloudClock, CredentialCache, CredentialSource, GoogleTokenOptions, GoogleTokens, Variables,
-};
+use prowess_cloud::{CloudClock, CredentialSource, GoogleTokenOptions, GoogleTokens, Variables};
 
 use super::error::key_error;
+use super::expiring::ExpiringCredentials;
 use super::transport::CredentialTransport;
 use crate::config::ProviderConfigError;
 use crate::env::Env;
@@ -33,7 +32,7 @@ pub(crate) struct GoogleAuth {
     provider: String,
     options: GoogleTokenOptions,
     variables: Variables,
-    tokens: CredentialCache<SecretText>,
+    tokens: ExpiringCredentials<SecretText>,
 }
 
 impl GoogleAuth {
@@ -66,17 +65,23 @@ impl GoogleAuth {
             CloudClock::system(),
         );
         let tokens = source.map_values(|token| SecretText::new(token.as_str()));
+        let settings = SecretText::new(format!("{options:?}"));
         Ok(Some(GoogleAuth {
             provider,
             options,
             variables,
-            tokens: CredentialCache::new(tokens, CloudClock::system()),
+            tokens: ExpiringCredentials::new(tokens, settings),
         }))
     }
 
     /// Where the tokens come from, in words.
     pub(crate) fn source_name(&self) -> String {
         GoogleTokens::source_name(&self.options, &self.variables)
+    }
+
+    /// Goes on with the token that `previous` got from the same source.
+    pub(super) fn take_over(&self, previous: &GoogleAuth) {
+        self.tokens.take_over(&previous.tokens);
     }
 
     /// A token that is valid now. Waits only when none is.

@@ -11,6 +11,7 @@
 mod aws;
 mod azure;
 mod error;
+mod expiring;
 mod google;
 mod transport;
 mod visible;
@@ -19,3 +20,24 @@ pub(crate) use aws::{AwsAuth, AwsAuthOptions, AwsCredentials};
 pub(crate) use azure::{AzureAuth, AzureAuthOptions};
 pub(crate) use google::{GoogleAuth, GoogleAuthOptions};
 pub(crate) use visible::{aws_is_visible, azure_is_visible, google_is_visible};
+
+/// The credentials of a provider, of whichever cloud.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum CloudAuth<'a> {
+    Aws(&'a AwsAuth),
+    Google(&'a GoogleAuth),
+    Azure(&'a AzureAuth),
+}
+
+impl CloudAuth<'_> {
+    /// Goes on with the credentials that the same provider of an earlier configuration has, if
+    /// they come from the same source.
+    pub(crate) fn take_over(self, previous: CloudAuth<'_>) {
+        match (self, previous) {
+            (CloudAuth::Aws(own), CloudAuth::Aws(previous)) => own.take_over(previous),
+            (CloudAuth::Google(own), CloudAuth::Google(previous)) => own.take_over(previous),
+            (CloudAuth::Azure(own), CloudAuth::Azure(previous)) => own.take_over(previous),
+            _ => {}
+        }
+    }
+}

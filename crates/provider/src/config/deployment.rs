@@ -39,7 +39,8 @@ pub struct CooldownPolicy {
     pub failures: u32,
     /// After a response that did not begin in time.
     pub timeout: Duration,
-    /// After a refused key or permission (401, 403) or an account that cannot pay (402).
+    /// After a refused key or permission (401, 403), an account that cannot pay (402), or a model
+    /// that does not exist there (404).
     pub auth: Duration,
 }
 

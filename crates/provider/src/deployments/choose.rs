@@ -16,6 +16,8 @@ pub(crate) struct DeploymentCandidate {
     pub(crate) weight: u32,
     /// Calls that run or wait.
     pub(crate) running: u64,
+    /// How often it was chosen before.
+    pub(crate) chosen: u64,
     /// How long its responses take to begin; 0 if that is not known.
     pub(crate) latency_micros: u64,
     /// Whether a call would have to wait for another to end.
@@ -130,15 +132,28 @@ fn fastest(
     if random.is_multiple_of(EXPLORE_ONE_IN) {
         return by_weight(candidates, usable, random);
     }
+    // Each is measured with one request. Others do not follow it until it has been answered:
+    // it may be answered late, or never.
+    let is_new = |candidate: &DeploymentCandidate| {
+        usable(candidate) && candidate.latency_micros == 0 && candidate.chosen == 0
+    };
+    if candidates.iter().any(is_new) {
+        return by_weight(candidates, is_new, random);
+    }
+    let is_measured =
+        |candidate: &DeploymentCandidate| usable(candidate) && candidate.latency_micros > 0;
     let best = candidates
         .iter()
-        .filter(|candidate| usable(candidate))
+        .filter(|candidate| is_measured(candidate))
         .map(|candidate| candidate.latency_micros)
-        .min()?;
-    // One that is not measured yet has 0, and is measured first.
-    let limit = best + best / LATENCY_TOLERANCE_PARTS;
-    let is_fast =
-        |candidate: &DeploymentCandidate| usable(candidate) && candidate.latency_micros <= limit;
+        .min();
+    let Some(best) = best else {
+        return by_weight(candidates, usable, random);
+    };
+    let limit = best.saturating_add(best / LATENCY_TOLERANCE_PARTS);
+    let is_fast = |candidate: &DeploymentCandidate| {
+        is_measured(candidate) && candidate.latency_micros <= limit
+    };
     by_weight(candidates, is_fast, random)
 }
 
@@ -151,6 +166,7 @@ mod tests {
             member,
             weight,
             running: 0,
+            chosen: 0,
             latency_micros: 0,
             saturated: false,
         }
@@ -219,6 +235,22 @@ mod tests {
         candidates[2].latency_micros = 0;
         let found = shares(DeploymentStrategy::Fastest, &candidates);
         assert!(found[2] > 9_500, "not measured yet: {found:?}");
+        candidates[2].chosen = 1;
+        let found = shares(DeploymentStrategy::Fastest, &candidates);
+        assert!(
+            (100..240).contains(&found[2]),
+            "not answered yet: {found:?}"
+        );
+        for candidate in &mut candidates {
+            *candidate = DeploymentCandidate {
+                chosen: 1,
+                latency_micros: 0,
+                ..*candidate
+            };
+        }
+        let found = shares(DeploymentStrategy::Fastest, &candidates);
+        let is_third = |share: &u32| (3_100..3_600).contains(share);
+        assert!(found.iter().all(is_third), "none has answered: {found:?}");
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub(crate) enum FailureClass {
     Timeout,
     /// The key is refused, or the account cannot pay.
     Auth,
+    /// The model or deployment does not exist, or not for this account.
+    ModelNotFound,
     /// The request is too long for the model.
     ContextOverflow,
     /// A filter of the provider refused the request or the response.
@@ -32,11 +34,12 @@ pub(crate) enum FailureClass {
 
 impl FailureClass {
     /// All of them, in the order of their numbers.
-    pub(crate) const ALL: [FailureClass; 8] = [
+    pub(crate) const ALL: [FailureClass; 9] = [
         FailureClass::RateLimited,
         FailureClass::ServerError,
         FailureClass::Timeout,
         FailureClass::Auth,
+        FailureClass::ModelNotFound,
         FailureClass::ContextOverflow,
         FailureClass::ContentFilter,
         FailureClass::StoredElsewhere,
@@ -50,6 +53,7 @@ impl FailureClass {
             FailureClass::ServerError => "server_error",
             FailureClass::Timeout => "timeout",
             FailureClass::Auth => "auth",
+            FailureClass::ModelNotFound => "model_not_found",
             FailureClass::ContextOverflow => "context",
             FailureClass::ContentFilter => "content_filter",
             FailureClass::StoredElsewhere => "stored_elsewhere",
@@ -66,7 +70,7 @@ const CONTEXT_CODES: [&str; 3] = [
 ];
 
 /// Parts of messages about requests that are too long, in lower case.
-const CONTEXT_WORDS: [&str; 16] = [
+const CONTEXT_WORDS: [&str; 19] = [
     "context_length_exceeded",
     "maximum context length",
     "maximum prompt length",
@@ -83,6 +87,9 @@ const CONTEXT_WORDS: [&str; 16] = [
     "reduce the length of the prompt",
     "longer than the model's context",
     "exceeds the model's maximum",
+    "exceeds the available context size",
+    "`max_new_tokens` must be <=",
+    "contextwindowexceedederror",
 ];
 
 /// Codes of requests that a filter refused.
@@ -95,7 +102,7 @@ const FILTER_CODES: [&str; 5] = [
 ];
 
 /// Parts of messages about requests that a filter refused, in lower case.
-const FILTER_WORDS: [&str; 8] = [
+const FILTER_WORDS: [&str; 9] = [
     "content filtering policy",
     "content management policy",
     "content_filter",
@@ -104,6 +111,32 @@ const FILTER_WORDS: [&str; 8] = [
     "rejected as a result of our safety system",
     "responsible ai",
     "blocked by guardrail",
+    "contentpolicyviolationerror",
+];
+
+/// Codes of models and deployments that do not exist, in lower case: of OpenAI and those who have
+/// its API, Azure, and Together.
+const MISSING_MODEL_CODES: [&str; 4] = [
+    "model_not_found",
+    "deploymentnotfound",
+    "modelnotfound",
+    "model_not_available",
+];
+
+/// How messages about such models begin, in lower case. What a client wrote may follow later in a
+/// message, but does not begin it.
+const MISSING_MODEL_STARTS: [&str; 11] = [
+    "model: ",
+    "model '",
+    "model \"",
+    "models/",
+    "model not found",
+    "publisher model ",
+    "the model `",
+    "the model '",
+    "the api deployment for this resource does not exist",
+    "the provided model identifier is invalid",
+    "could not resolve the foundation model",
 ];
 
 /// Fields that name something that a provider stores.
@@ -134,6 +167,9 @@ fn classify_upstream(error: &ApiError) -> FailureClass {
     if is_account_fault(error) {
         return FailureClass::Auth;
     }
+    if error.status == 404 && is_about_missing_model(error) {
+        return FailureClass::ModelNotFound;
+    }
     match error.kind {
         ErrorKind::RateLimit => FailureClass::RateLimited,
         ErrorKind::Authentication | ErrorKind::Permission | ErrorKind::Billing => {
@@ -152,6 +188,22 @@ fn is_about_stored_state(error: &ApiError) -> bool {
     }
     let param = error.param.as_deref().unwrap_or_default();
     STATE_FIELDS.contains(&param) && error.message.contains("not found")
+}
+
+/// Whether the model that was called does not exist. Anything else that a request names may be
+/// missing too, such as a file or the model of a tool: a deployment is not passed over for it.
+fn is_about_missing_model(error: &ApiError) -> bool {
+    if !matches!(error.param.as_deref(), None | Some("" | "model")) {
+        return false;
+    }
+    let code = error.code.as_deref().unwrap_or_default();
+    let mut codes = MISSING_MODEL_CODES.iter();
+    let mut starts = MISSING_MODEL_STARTS.iter();
+    codes.any(|known| code.eq_ignore_ascii_case(known))
+        || starts.any(|known| {
+            let start = error.message.get(..known.len());
+            start.is_some_and(|start| start.eq_ignore_ascii_case(known))
+        })
 }
 
 fn mentions(error: &ApiError, codes: &[&str], words: &[&str]) -> bool {
@@ -205,6 +257,16 @@ mod tests {
                 Dialect::Converse,
                 400,
                 r#"{"message":"Input is too long for requested model."}"#,
+            ),
+            (
+                Dialect::Chat,
+                400,
+                r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}"#,
+            ),
+            (
+                Dialect::Chat,
+                400,
+                r#"{"error":{"message":"litellm.ContextWindowExceededError: the input has 9000 tokens","type":"None","param":"None","code":"400"}}"#,
             ),
             (
                 Dialect::Chat,
@@ -272,6 +334,55 @@ mod tests {
         }
         let echoed = r#"{"error":{"message":"Invalid value: 'your credit balance is too low'","type":"invalid_request_error"}}"#;
         assert_eq!(class(Dialect::Chat, 400, echoed), FailureClass::Other);
+    }
+
+    #[test]
+    fn a_model_that_does_not_exist_is_recognised() {
+        for (dialect, body) in [
+            (
+                Dialect::Chat,
+                r#"{"error":{"message":"The model `gpt-9` does not exist or you do not have access to it.","type":"invalid_request_error","param":null,"code":"model_not_found"}}"#,
+            ),
+            (
+                Dialect::Responses,
+                r#"{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist. If you created the deployment within the last 5 minutes, please wait a moment and try again."}}"#,
+            ),
+            (
+                Dialect::Messages,
+                r#"{"type":"error","error":{"type":"not_found_error","message":"model: claude-9"}}"#,
+            ),
+            (
+                Dialect::Gemini,
+                r#"{"error":{"code":404,"message":"models/gemini-9 is not found for API version v1beta, or is not supported for generateContent.","status":"NOT_FOUND"}}"#,
+            ),
+            (
+                Dialect::Gemini,
+                r#"{"error":{"code":404,"message":"Publisher Model `projects/p/locations/l/publishers/google/models/x` was not found or your project does not have access to it.","status":"NOT_FOUND"}}"#,
+            ),
+            (
+                Dialect::Chat,
+                r#"{"object":"error","error":{"message":"The model `x` does not exist.","type":"NotFoundError","param":"model","code":404}}"#,
+            ),
+            (
+                Dialect::Chat,
+                r#"{"error":{"message":"model \"x\" not found, try pulling it first","type":"api_error","param":null,"code":null}}"#,
+            ),
+            (
+                Dialect::Converse,
+                r#"{"message":"Could not resolve the foundation model from the provided model identifier."}"#,
+            ),
+        ] {
+            let found = class(dialect, 404, body);
+            assert_eq!(found, FailureClass::ModelNotFound, "{body}");
+        }
+        // Something else that the request names.
+        for body in [
+            r#"{"error":{"message":"No such File object: the model `x` does not exist","param":"file","code":null}}"#,
+            r#"{"error":{"message":"The model `x` does not exist.","param":"tools[0].model","code":"model_not_found"}}"#,
+            r#"{"error":{"message":"Resource not found","code":"404"}}"#,
+        ] {
+            assert_eq!(class(Dialect::Chat, 404, body), FailureClass::Other);
+        }
     }
 
     #[test]

@@ -115,6 +115,7 @@ fn candidate(member: usize, slot: &ModelSlot) -> Option<DeploymentCandidate> {
         member,
         weight: state.weight,
         running: state.running(),
+        chosen: state.chosen(),
         latency_micros: state.latency_micros(),
         saturated: slot.is_saturated(),
     })

@@ -43,6 +43,24 @@ impl MinuteAllowance {
         Some(MinuteAllowance { left })
     }
 
+    /// Goes on where that of an earlier configuration is: what was used of a minute stays used.
+    pub(crate) fn take_over(&self, previous: &MinuteAllowance) {
+        let now = Instant::now();
+        let mut before = previous.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let (before, left) = (&mut *before, &mut *left);
+        for (own, before) in [
+            (&mut left.requests, &mut before.requests),
+            (&mut left.tokens, &mut before.tokens),
+        ] {
+            if let (Some(own), Some(before)) = (own, before) {
+                before.refill(now);
+                own.level = own.capacity * before.level / before.capacity;
+                own.at = now;
+            }
+        }
+    }
+
     /// How long a request of so many tokens must wait; zero if it need not.
     pub(crate) fn wait(&self, tokens: u64) -> Duration {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,7 +88,8 @@ impl Left {
         let now = Instant::now();
         let requests = self.requests.as_mut();
         let requests = requests.map_or(Duration::ZERO, |bucket| bucket.wait(1, now));
-        let bucket = self.tokens.as_mut();
+        // What uses no tokens waits for none, even if more than a minute's are used up.
+        let bucket = self.tokens.as_mut().filter(|_| tokens > 0);
         let tokens = bucket.map_or(Duration::ZERO, |bucket| bucket.wait(tokens, now));
         requests.max(tokens)
     }
@@ -86,11 +105,15 @@ impl Bucket {
         }
     }
 
-    fn wait(&mut self, amount: u64, now: Instant) -> Duration {
+    fn refill(&mut self, now: Instant) {
         let passed = now.saturating_duration_since(self.at).as_secs_f64();
         self.at = now;
         let refilled = self.level + self.capacity * passed / MINUTE_SECONDS;
         self.level = refilled.min(self.capacity);
+    }
+
+    fn wait(&mut self, amount: u64, now: Instant) -> Duration {
+        self.refill(now);
         let missing = (amount as f64).min(self.capacity) - self.level;
         if missing <= 0.0 {
             return Duration::ZERO;
@@ -133,6 +156,27 @@ mod tests {
         tokio::time::advance(Duration::from_secs(60)).await;
         assert!(allowance.take(5_000));
         assert!(!allowance.take(1), "it is paid back first");
+        assert!(allowance.take(0), "it uses none");
         assert!(MinuteAllowance::new(&MinuteLimits::default()).is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_configuration_does_not_give_a_minute_anew() {
+        let limits = |requests, tokens| {
+            let limits = MinuteLimits { requests, tokens };
+            MinuteAllowance::new(&limits).unwrap()
+        };
+        let before = limits(Some(2), Some(1_000));
+        assert!(before.take(500) && before.take(500));
+        let same = limits(Some(2), Some(1_000));
+        same.take_over(&before);
+        assert_eq!(same.wait(1), before.wait(1));
+        assert_eq!(same.wait(1).as_secs(), 30);
+        // A limit of which half is used is used by half, whatever it is now.
+        tokio::time::advance(Duration::from_secs(30)).await;
+        let higher = limits(None, Some(4_000));
+        higher.take_over(&same);
+        assert_eq!(higher.wait(2_000), Duration::ZERO);
+        assert_eq!(higher.wait(3_000).as_secs(), 15);
     }
 }

@@ -31,6 +31,18 @@ pub(crate) struct PlannedModel {
     pub(crate) group: Option<Arc<DeploymentGroup>>,
 }
 
+impl RoutePlan {
+    /// Whether one of its deployments has a limit of tokens per minute.
+    pub(crate) fn limits_tokens(&self) -> bool {
+        let fallbacks = [&self.errors, &self.context, &self.content_filter];
+        let models = fallbacks.into_iter().flatten().chain([&self.primary]);
+        let groups = models.filter_map(|model| model.group.as_ref());
+        let slots = groups.flat_map(|group| &group.members);
+        let mut states = slots.filter_map(|slot| slot.deployment.as_ref());
+        states.any(|state| state.limits.tokens.is_some())
+    }
+}
+
 impl PlannedModel {
     /// How many targets it has.
     pub(crate) fn len(&self) -> usize {

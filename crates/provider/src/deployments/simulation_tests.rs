@@ -132,6 +132,48 @@ async fn one_fails_and_one_is_rate_limited_and_no_request_notices() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn one_fails_one_is_limited_and_one_is_slow_at_the_same_time() {
+    let group = group(DeploymentStrategy::Fastest, &[1, 1, 1, 1]);
+    let mut random = fastrand::Rng::with_seed(2_026);
+    let start = Instant::now();
+    // Answers of each deployment, by ten seconds.
+    let mut answers = vec![[0_u64; 4]; 50];
+    for _ in 0..REQUESTS {
+        let seconds = start.elapsed().as_secs();
+        let answered = request(&group, None, &mut random, |member| {
+            let outcome = match (member, seconds) {
+                (1, 100..200) => refused(500, None),
+                (2, 100..200) => refused(429, Some(5)),
+                _ => Ok(()),
+            };
+            if outcome.is_ok() {
+                let state = group.members[member].deployment.as_ref().unwrap();
+                let millis = if member == 3 { 1_000 } else { 100 };
+                state.record_latency(Duration::from_millis(millis));
+            }
+            outcome
+        });
+        let part = usize::try_from(seconds / 10).unwrap();
+        answers[part][answered.expect("some deployment answers")] += 1;
+        tokio::time::advance(BETWEEN_REQUESTS).await;
+    }
+    // One request in twenty goes to any; the others go to those that are fast.
+    let slow = 0.05 / 4.0;
+    let fast = (1.0 - slow) / 3.0;
+    for (tens, parts, what) in [
+        (1..10_usize, [fast, fast, fast, slow], "all healthy"),
+        (11..20, [0.975, 0.0, 0.0, 0.025], "two are passed over"),
+        (21..50, [fast, fast, fast, slow], "both are back"),
+    ] {
+        let requests = 200 * u64::try_from(tens.len()).unwrap();
+        for (member, part) in parts.into_iter().enumerate() {
+            let found = answers[tens.clone()].iter().map(|counts| counts[member]);
+            assert_share(found.sum(), requests, part, what);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_faster_one_gets_the_requests_until_it_is_the_slower_one() {
     let group = group(DeploymentStrategy::Fastest, &[1, 1]);
     let mut random = fastrand::Rng::with_seed(7);
@@ -153,6 +195,35 @@ async fn the_faster_one_gets_the_requests_until_it_is_the_slower_one() {
         let what = format!("thousand {part}");
         assert_share(answers[part][fast], 1_000, 0.975, &what);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_one_gets_no_crowd_before_its_first_answer() {
+    let group = group(DeploymentStrategy::Fastest, &[1, 1]);
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut requests = [0_u64; 2];
+    let mut running: Vec<(Instant, usize, Duration)> = Vec::new();
+    for _ in 0..REQUESTS {
+        let now = Instant::now();
+        running.retain(|(end, member, took)| {
+            let runs = *end > now;
+            if !runs {
+                let state = group.members[*member].deployment.as_ref().unwrap();
+                state.record_latency(*took);
+            }
+            runs
+        });
+        let answered = request(&group, None, &mut random, |member| {
+            let millis = if member == 0 { 100 } else { 30_000 };
+            let took = Duration::from_millis(millis);
+            running.push((now + took, member, took));
+            Ok(())
+        });
+        requests[answered.unwrap()] += 1;
+        tokio::time::advance(Duration::from_millis(10)).await;
+    }
+    // Half of the one in twenty, although its first answer comes after 3,000 requests.
+    assert_share(requests[1], REQUESTS, 0.025, "the slow one");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,8 +1,8 @@
 //! What is known of one deployment: running calls, how long its responses take to begin, and
 //! how long its account's limits are used up. Calls only write counters.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
@@ -24,7 +24,8 @@ pub(crate) struct DeploymentState {
     pub(crate) weight: u32,
     pub(crate) limits: MinuteLimits,
     pub(crate) allowance: Option<MinuteAllowance>,
-    running: Arc<AtomicU64>,
+    /// Shared with the same deployment of an earlier configuration, whose calls still run.
+    running: OnceLock<Arc<AtomicU64>>,
     chosen: AtomicU64,
     latency_micros: AtomicU64,
     started: Instant,
@@ -48,7 +49,7 @@ impl DeploymentState {
             weight,
             limits: limits.clone(),
             allowance: MinuteAllowance::new(limits),
-            running: Arc::default(),
+            running: OnceLock::new(),
             chosen: AtomicU64::new(0),
             latency_micros: AtomicU64::new(0),
             started: Instant::now(),
@@ -57,13 +58,18 @@ impl DeploymentState {
     }
 
     pub(crate) fn begin(&self) -> RunningCall {
-        self.running.fetch_add(1, Ordering::Relaxed);
-        RunningCall(Arc::clone(&self.running))
+        let running = self.running_calls();
+        running.fetch_add(1, Ordering::Relaxed);
+        RunningCall(Arc::clone(running))
+    }
+
+    fn running_calls(&self) -> &Arc<AtomicU64> {
+        self.running.get_or_init(Arc::default)
     }
 
     /// Calls that run or wait; a stream runs until it ends.
     pub(crate) fn running(&self) -> u64 {
-        self.running.load(Ordering::Relaxed)
+        self.running_calls().load(Ordering::Relaxed)
     }
 
     pub(crate) fn count_choice(&self) {
@@ -80,19 +86,15 @@ impl DeploymentState {
         self.latency_micros.load(Ordering::Relaxed)
     }
 
-    /// Learns from the beginning of a response: how long it took, and what remains of the
-    /// account's limits, unless that is the account of a client.
-    pub(crate) fn observe(&self, latency: Duration, headers: &HeaderMap, is_client_key: bool) {
-        self.record_latency(latency);
-        if is_client_key {
-            return;
-        }
+    /// Learns from the beginning of a response what remains of the account's limits.
+    pub(crate) fn observe_limits(&self, headers: &HeaderMap) {
         if let Some(pause) = exhausted_for(headers, SystemTime::now()) {
             self.pause(pause.min(MAX_REQUESTED_PAUSE));
         }
     }
 
-    /// Concurrent calls may overwrite each other's part of the average, which is no loss.
+    /// Learns how long a response took to begin. Concurrent calls may overwrite each other's part of
+    /// the average, which is no loss.
     pub(crate) fn record_latency(&self, latency: Duration) {
         let micros = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
         let average = match self.latency_micros() {
@@ -118,8 +120,13 @@ impl DeploymentState {
         (!left.is_zero()).then_some(left)
     }
 
-    /// Goes on where the same deployment of an earlier configuration is.
+    /// Goes on where the same deployment of an earlier configuration is. Done before the first
+    /// call: one that has begun would be counted apart.
     pub(crate) fn take_over(&self, previous: &DeploymentState) {
+        let _ = self.running.set(Arc::clone(previous.running_calls()));
+        if let (Some(own), Some(before)) = (&self.allowance, &previous.allowance) {
+            own.take_over(before);
+        }
         self.chosen.store(previous.chosen(), Ordering::Relaxed);
         let latency = previous.latency_micros();
         self.latency_micros.store(latency, Ordering::Relaxed);

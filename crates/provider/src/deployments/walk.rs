@@ -198,6 +198,25 @@ impl<'r> Walk<'r> {
         }
     }
 
+    /// Whether another call may follow if the one under way fails: of another target, or of a
+    /// deployment that is tried again after a pause.
+    pub(crate) fn has_alternative(&self) -> bool {
+        let Some(current) = self.current else {
+            return false;
+        };
+        let gone = self.tried | self.passed_over | bit(current.place);
+        if (0..self.targets.len()).any(|place| gone & bit(place) == 0) {
+            return true;
+        }
+        let model = self.models().get(self.position);
+        let target = self.targets.get(current.place);
+        let has_retries = target.is_some_and(|target| match &target.provider.backend {
+            ProviderBackend::Http(http) => self.model_attempts < http.retry.max_attempts,
+            ProviderBackend::Scripted(_) => false,
+        });
+        has_retries && model.is_some_and(PlannedModel::has_choice)
+    }
+
     fn has_untried_sibling(&self) -> bool {
         let model = self.models().get(self.position);
         let tried = self.tried | self.passed_over;

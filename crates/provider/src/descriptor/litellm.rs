@@ -10,6 +10,8 @@ pub struct LitellmNames {
     pub bare_models: &'static [&'static str],
     /// Settings of Prowess, and the settings of LiteLLM that mean the same.
     pub settings: &'static [(&'static str, &'static [&'static str])],
+    /// LiteLLM's setting for a token in place of a key, of a kind with the option `bearer`.
+    pub bearer_token: Option<&'static str>,
     /// Takes settings out of a model's name, given its prefix.
     pub read_model: Option<fn(&str, &str) -> LitellmModel>,
 }
@@ -35,6 +37,7 @@ impl LitellmNames {
             prefixes,
             bare_models: &[],
             settings: &[("api_key", &["api_key"])],
+            bearer_token: None,
             read_model: None,
         }
     }

@@ -74,7 +74,7 @@ where
         timer.as_mut().poll(context)
     }
 
-    async fn next_chunk(&mut self) -> Option<Result<Bytes, BodyError>> {
+    pub(crate) async fn next_chunk(&mut self) -> Option<Result<Bytes, BodyError>> {
         std::future::poll_fn(|context| self.poll_chunk(context)).await
     }
 }
@@ -146,7 +146,7 @@ where
 }
 
 /// Most responses arrive in one chunk, which is not copied.
-fn concat_chunks(mut chunks: Vec<Bytes>) -> Bytes {
+pub(crate) fn concat_chunks(mut chunks: Vec<Bytes>) -> Bytes {
     match (chunks.pop(), chunks.is_empty()) {
         (Some(only), true) => only,
         (last, _) => {

@@ -35,12 +35,15 @@ impl ByteStream {
         ByteStream::from_source(ByteSource::Upstream(Box::new(body)), provider)
     }
 
-    /// A body whose start has been read.
+    /// A body whose start, which may be empty, has been read.
     pub(crate) fn with_prefix(
         start: Bytes,
         rest: IdleTimeoutBody<ResponseBody>,
         provider: &str,
     ) -> Self {
+        if start.is_empty() {
+            return ByteStream::new(rest, provider);
+        }
         ByteStream::from_source(ByteSource::Prefixed(start, Box::new(rest)), provider)
     }
 

@@ -15,7 +15,9 @@ mod response_body;
 mod retry_after;
 
 pub(crate) use address::{Destination, RequestAddress};
-pub(crate) use body::{BodyError, IdleTimeoutBody, mid_stream_error, read_ahead, read_all};
+pub(crate) use body::{
+    BodyError, IdleTimeoutBody, concat_chunks, mid_stream_error, read_ahead, read_all,
+};
 pub use byte_stream::ByteStream;
 pub(crate) use client::{HttpClient, HttpRequest, HttpResponse};
 pub use headers::is_event_stream;

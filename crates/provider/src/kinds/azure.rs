@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use http::HeaderMap;
 use prowess_wire::embeddings::EmbeddingDialect;
 use prowess_wire::models::capabilities;
-use prowess_wire::{ClientDialect, Dialect};
+use prowess_wire::{ClientDialect, Dialect, WriteOptions};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
-use crate::cloud_auth::{AzureAuth, AzureAuthOptions, azure_is_visible};
+use crate::cloud_auth::{AzureAuth, AzureAuthOptions, CloudAuth, azure_is_visible};
 use crate::config::{KindOptions, ProviderConfigError};
 use crate::descriptor::{
     BaseUrl, ConfigPaths, KindBackend, KindDescriptor, LitellmModel, LitellmNames, OptionError,
@@ -44,6 +44,7 @@ pub(super) static KIND: KindDescriptor = KindDescriptor {
             ("client_id", &["client_id"]),
             ("client_secret", &["client_secret"]),
         ],
+        bearer_token: Some("azure_ad_token"),
         read_model: Some(read_litellm_model),
         ..LitellmNames::with_prefixes(&["azure"])
     },
@@ -189,12 +190,23 @@ const PREVIEW_VERSION: &str = "preview";
 const NEWER_VERSIONS: [&str; 3] = ["v1", "latest", PREVIEW_VERSION];
 /// The first version of the classic paths with `/responses`.
 const FIRST_WITH_RESPONSES: &str = "2025-03-01";
+/// The first version with schemas of responses.
+const FIRST_WITH_SCHEMAS: &str = "2024-08-01";
+/// The first version with `max_completion_tokens`, `parallel_tool_calls` and `stream_options`.
+const FIRST_WITH_STREAM_OPTIONS: &str = "2024-09-01";
+/// The first version with `reasoning_effort`, `store` and `metadata`.
+const FIRST_WITH_EFFORT: &str = "2024-12-01";
 
 impl Azure {
-    /// Whether it has `/responses`. Versions are dates.
+    /// Whether it has `/responses`.
     fn has_responses(&self) -> bool {
+        self.is_since(FIRST_WITH_RESPONSES)
+    }
+
+    /// Whether its version is this one or a newer one. Versions are dates.
+    fn is_since(&self, first: &str) -> bool {
         let version = self.api_version.as_deref();
-        version.is_none_or(|version| version >= FIRST_WITH_RESPONSES)
+        version.is_none_or(|version| version >= first)
     }
 
     fn v1_url(&self, operation: &[&str]) -> Url {
@@ -237,6 +249,24 @@ impl Upstream for Azure {
         }
     }
 
+    /// Earlier versions refuse fields that only later ones have.
+    fn default_write_options(&self) -> WriteOptions {
+        let has_effort = self.is_since(FIRST_WITH_EFFORT);
+        let has_stream_options = self.is_since(FIRST_WITH_STREAM_OPTIONS);
+        WriteOptions {
+            legacy_max_tokens: !has_stream_options,
+            response_schemas: self.is_since(FIRST_WITH_SCHEMAS),
+            custom_tools: has_effort,
+            openai_fields: has_effort,
+            refused_fields: match (has_stream_options, has_effort) {
+                (false, _) => &["parallel_tool_calls", "reasoning_effort", "stream_options"],
+                (true, false) => &["reasoning_effort"],
+                (true, true) => &[],
+            },
+            ..WriteOptions::default()
+        }
+    }
+
     fn token_counter_dialect(&self, _: &str) -> Option<Dialect> {
         Some(Dialect::Responses)
     }
@@ -247,6 +277,10 @@ impl Upstream for Azure {
 
     fn credential_source(&self) -> Option<String> {
         Some(self.tokens.as_ref()?.source_name())
+    }
+
+    fn cloud_auth(&self) -> Option<CloudAuth<'_>> {
+        self.tokens.as_ref().map(CloudAuth::Azure)
     }
 
     fn authenticate(&self) -> Option<Authentication<'_>> {

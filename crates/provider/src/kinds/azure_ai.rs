@@ -14,7 +14,7 @@ use url::Url;
 use super::anthropic::{Anthropic, AnthropicOptions};
 use super::azure::entra_tokens;
 use super::openai::build_openai;
-use crate::cloud_auth::{AzureAuth, AzureAuthOptions, azure_is_visible};
+use crate::cloud_auth::{AzureAuth, AzureAuthOptions, CloudAuth, azure_is_visible};
 use crate::config::{KindOptions, ProviderConfigError};
 use crate::descriptor::{
     BaseUrl, ConfigPaths, KindBackend, KindDescriptor, LitellmNames, OptionError, OptionsType,
@@ -234,6 +234,10 @@ impl Upstream for AzureAi {
 
     fn needs_key(&self) -> bool {
         self.openai.needs_key()
+    }
+
+    fn cloud_auth(&self) -> Option<CloudAuth<'_>> {
+        self.tokens.as_ref().map(CloudAuth::Azure)
     }
 
     fn authenticate(&self) -> Option<Authentication<'_>> {

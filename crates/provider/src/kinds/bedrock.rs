@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use crate::cloud_auth::{AwsAuth, AwsAuthOptions, AwsCredentials, aws_is_visible};
+use crate::cloud_auth::{AwsAuth, AwsAuthOptions, AwsCredentials, CloudAuth, aws_is_visible};
 use crate::config::{AwsKeys, KindOptions, ProviderConfigError};
 use crate::descriptor::{
     BaseUrl, ConfigPaths, KindBackend, KindDescriptor, LitellmModel, LitellmNames, OptionError,
@@ -320,6 +320,10 @@ impl Upstream for Bedrock {
 
     fn credential_source(&self) -> Option<String> {
         Some(self.auth.source_name().to_owned())
+    }
+
+    fn cloud_auth(&self) -> Option<CloudAuth<'_>> {
+        Some(CloudAuth::Aws(&self.auth))
     }
 
     fn authenticate(&self) -> Option<Authentication<'_>> {

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::gemini;
-use crate::cloud_auth::{GoogleAuth, GoogleAuthOptions, google_is_visible};
+use crate::cloud_auth::{CloudAuth, GoogleAuth, GoogleAuthOptions, google_is_visible};
 use crate::config::{KindOptions, ProviderConfigError};
 use crate::descriptor::{
     BaseUrl, ConfigPaths, KindBackend, KindDescriptor, LitellmNames, OptionError, OptionsType,
@@ -357,6 +357,10 @@ impl Upstream for Vertex {
 
     fn credential_source(&self) -> Option<String> {
         Some(self.tokens.as_ref()?.source_name())
+    }
+
+    fn cloud_auth(&self) -> Option<CloudAuth<'_>> {
+        self.tokens.as_ref().map(CloudAuth::Google)
     }
 
     fn authenticate(&self) -> Option<Authentication<'_>> {

@@ -93,18 +93,20 @@ impl RoutingTable {
         };
         check_limits(model, &config)?;
         check_price(model, config.price.as_ref())?;
+        let name = config.model.as_deref().unwrap_or(&model.name);
+        let has_pattern = name.ends_with('*');
         let breaker = match has_siblings {
-            true => CircuitBreaker::with_cooldown(&provider.name, &cooldown(model, &config)),
+            true => CircuitBreaker::with_cooldown(&provider.name, &cooldown(model, &config))
+                .with_pattern(has_pattern),
             false => {
                 let policy = config.breaker.as_ref().unwrap_or(&provider.breaker);
                 CircuitBreaker::new(&provider.name, policy)
             }
         };
-        let name = config.model.as_deref().unwrap_or(&model.name);
         let base_model = config.base_model;
         let known = || match &base_model {
             Some(base) => base.price(),
-            None if name.ends_with('*') => None,
+            None if has_pattern => None,
             None => known_price(&provider, name),
         };
         let base_name = base_model.as_ref().map_or(name, BaseModel::model);

@@ -23,6 +23,7 @@ pub use self::job::{ModelTask, ProviderFileOperation};
 pub(crate) use self::openai::{OPENAI_HOST, OpenAi, operation_path, passes_openai};
 pub(crate) use self::request::{append_segments, get, post};
 pub(crate) use self::sigv4::sign_request;
+use crate::cloud_auth::CloudAuth;
 use crate::error::CallError;
 use crate::http::{HttpRequest, headers};
 use crate::key::{KeyError, SecretText};
@@ -83,6 +84,11 @@ pub(crate) trait Upstream: fmt::Debug + Send + Sync {
 
     /// Where that comes from, in words. Nothing is read or asked.
     fn credential_source(&self) -> Option<String> {
+        None
+    }
+
+    /// What obtains credentials of a cloud, if it is at one.
+    fn cloud_auth(&self) -> Option<CloudAuth<'_>> {
         None
     }
 

@@ -97,6 +97,38 @@ async fn a_managed_identity_gets_tokens_from_its_host() {
 }
 
 #[tokio::test]
+async fn a_new_configuration_goes_on_with_the_token_of_the_same_application() {
+    let azure = azure().await;
+    let configured = |client: &str, secret: &str| {
+        let options = AzureOptions {
+            tenant_id: Some("t1".to_owned()),
+            client_id: Some(client.to_owned()),
+            client_secret: Some(KeySource::parse(secret)),
+            ..AzureOptions::default()
+        };
+        provider(&azure, options, [("AZURE_AUTHORITY_HOST", azure.url())])
+    };
+    let first = configured("c1", "secret-1");
+    token(&first, &azure).await;
+    // From now on the service gives no tokens.
+    azure.respond_with(
+        |request: &ReceivedRequest| match request.path.starts_with("/t1/oauth2/") {
+            true => MockResponse::json(401, r#"{"error":"invalid_client"}"#),
+            false => MockResponse::json(200, CHAT_RESPONSE),
+        },
+    );
+    let call_next = async |client: &str, secret: &str| {
+        let next = configured(client, secret);
+        next.take_over(&first);
+        let route = next.route("az/d1").unwrap();
+        call(&route, &hello(false)).await.is_ok()
+    };
+    assert!(call_next("c1", "secret-1").await);
+    assert!(!call_next("c2", "secret-1").await);
+    assert!(!call_next("c1", "secret-2").await);
+}
+
+#[tokio::test]
 async fn no_token_is_sent_to_an_address_that_is_not_azures_unless_an_identity_is_configured() {
     let azure = azure().await;
     let env = [("AZURE_POD_IDENTITY_AUTHORITY_HOST", azure.url())];

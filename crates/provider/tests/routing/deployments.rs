@@ -16,7 +16,8 @@ use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use prowess_wire::ClientDialect;
 
 use crate::common::{
-    CHAT_RESPONSE, CHAT_STREAM, call, drain, forward, hello, openai, passed, rest, stream,
+    CHAT_RESPONSE, CHAT_STREAM, MESSAGES_RESPONSE, anthropic, call, drain, forward, hello, openai,
+    passed, rest, stream,
 };
 
 const CONTEXT: &str = r#"{"error":{"message":"too long","type":"invalid_request_error","param":null,"code":"context_length_exceeded"}}"#;
@@ -146,6 +147,7 @@ async fn one_that_fails_is_passed_over_and_no_client_notices() {
     let deployment = target.deployment.as_ref().unwrap();
     assert_eq!(deployment.cooldown, Some("server_error"));
     assert_eq!((deployment.chosen, deployment.running), (3, 0));
+    assert_eq!(deployment.latency, None, "failures come soon");
     let second = health[1].targets[0].deployment.as_ref().unwrap();
     assert_eq!((second.chosen, second.cooldown), (13, None));
     assert!(second.latency.is_some() && second.share > 0.8);
@@ -155,6 +157,25 @@ async fn one_that_fails_is_passed_over_and_no_client_notices() {
     next.take_over(&providers);
     routed(&next.route("gpt").unwrap(), "x").await;
     assert_eq!(upstreams.counts().await, (0, 1));
+}
+
+#[tokio::test]
+async fn one_whose_stream_begins_with_an_error_is_passed_over_too() {
+    let upstreams = Upstreams::start().await;
+    let overloaded = "data: {\"error\":{\"message\":\"full\",\"type\":\"overloaded_error\"}}\n\n";
+    upstreams.eu.respond_always(MockResponse::sse(overloaded));
+    upstreams.us.respond_always(MockResponse::sse(CHAT_STREAM));
+    let route = upstreams.route(gpt());
+    for _ in 0..3 {
+        let header = routed(&route, "x").await;
+        assert_eq!(
+            header,
+            "model=gpt; deployment=us/gpt-us; attempt=2; reason=retry:529"
+        );
+    }
+    let header = routed(&route, "x").await;
+    assert!(header.ends_with("attempt=1; reason=weighted"), "{header}");
+    assert_eq!(upstreams.counts().await, (3, 4));
 }
 
 #[tokio::test]
@@ -212,6 +233,58 @@ async fn an_account_without_credit_that_blames_the_request_is_passed_over() {
     upstreams.counts().await;
     routed(&route, "x").await;
     assert_eq!(upstreams.counts().await, (0, 1));
+}
+
+#[tokio::test]
+async fn one_whose_model_does_not_exist_is_passed_over() {
+    let upstreams = Upstreams::start().await;
+    let missing = r#"{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}"#;
+    upstreams
+        .eu
+        .respond_always(MockResponse::json(404, missing));
+    let providers = upstreams.providers(gpt());
+    let route = providers.route("gpt").unwrap();
+    assert!(routed(&route, "x").await.ends_with("reason=retry:404"));
+    assert!(
+        routed(&route, "x")
+            .await
+            .ends_with("attempt=1; reason=weighted")
+    );
+    assert_eq!(upstreams.counts().await, (1, 2));
+    let health = providers.health();
+    let deployment = health[0].targets[0].deployment.as_ref().unwrap();
+    assert_eq!(deployment.cooldown, Some("model_not_found"));
+
+    // Anything else that is missing says nothing of the deployment.
+    let route = upstreams.route(gpt());
+    let file = r#"{"error":{"message":"No such File object: file-1","param":"file","code":null}}"#;
+    upstreams.eu.respond_always(MockResponse::json(404, file));
+    for _ in 0..2 {
+        assert!(routed(&route, "x").await.ends_with("reason=retry:404"));
+    }
+    assert_eq!(upstreams.counts().await, (2, 2));
+
+    // Nor does a model of a client's choice.
+    let any = ModelConfig {
+        sticky: Some(Duration::ZERO),
+        ..ModelConfig::with_deployments(
+            "any/*",
+            [
+                DeploymentConfig::new("eu")
+                    .with_upstream_model("*")
+                    .with_weight(u32::MAX),
+                DeploymentConfig::new("us").with_upstream_model("*"),
+            ],
+        )
+    };
+    let route = upstreams.providers(any).route("any/gpt-9").unwrap();
+    upstreams
+        .eu
+        .respond_always(MockResponse::json(404, missing));
+    for _ in 0..2 {
+        assert!(routed(&route, "x").await.ends_with("reason=retry:404"));
+    }
+    assert_eq!(upstreams.counts().await, (2, 2));
 }
 
 #[tokio::test]
@@ -275,6 +348,45 @@ async fn a_single_deployment_can_have_limits_per_minute_too() {
     assert_eq!(routed(&route, "x").await, "", "there was no choice");
     assert!(send(&route, "x").await.is_err());
     assert_eq!(upstreams.counts().await, (1, 0));
+}
+
+#[tokio::test]
+async fn counting_tokens_uses_none_of_a_limit_and_waits_for_none() {
+    let upstream = MockUpstream::start().await;
+    let providers = Providers::new(ProvidersConfig {
+        providers: vec![anthropic(upstream.url())],
+        models: vec![ModelConfig {
+            minute_limits: MinuteLimits {
+                requests: None,
+                tokens: Some(20),
+            },
+            ..ModelConfig::new("claude", "ant")
+        }],
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
+    })
+    .unwrap();
+    let route = providers.route("claude").unwrap();
+    let credentials = ClientCredentials::default();
+    let ask = async |task: ModelTask, answer: &str| {
+        let body =
+            r#"{"model":"claude","max_tokens":5,"messages":[{"role":"user","content":"x"}]}"#;
+        upstream.respond(MockResponse::json(200, answer));
+        forward(&route, ClientDialect::Messages, task, body, &credentials).await
+    };
+    let counted = r#"{"input_tokens":7}"#;
+    for _ in 0..3 {
+        assert!(ask(ModelTask::CountTokens, counted).await.is_ok());
+    }
+    // A request of about 24 tokens uses the whole minute, and more.
+    assert!(ask(ModelTask::Generate, MESSAGES_RESPONSE).await.is_ok());
+    assert!(ask(ModelTask::CountTokens, counted).await.is_ok());
+    upstream.respond(MockResponse::json(200, counted));
+    let neutral = route.count(&hello(false), &credentials).await.unwrap();
+    assert_eq!((neutral.input_tokens, neutral.estimated), (7, false));
+    assert_eq!(upstream.requests().await.len(), 6);
+    let refused = ask(ModelTask::Generate, MESSAGES_RESPONSE).await;
+    assert_eq!(refused.unwrap_err().code(), "no-deployment");
 }
 
 #[tokio::test]
@@ -455,6 +567,40 @@ async fn one_without_a_free_place_is_passed_over() {
     let second = call(&route, &hello(true)).await.unwrap();
     let names = [first.provider.as_str(), second.provider.as_str()];
     assert_eq!(names, ["eu", "us"]);
+}
+
+#[tokio::test]
+async fn a_new_configuration_gives_no_limit_anew() {
+    let upstreams = Upstreams::start().await;
+    upstreams.eu.respond_always(MockResponse::sse(CHAT_STREAM));
+    upstreams.us.respond_always(MockResponse::sse(CHAT_STREAM));
+    let mut model = gpt();
+    model.deployments[0].limit = Some(ConcurrencyLimit {
+        queued: 0,
+        ..ConcurrencyLimit::new(1)
+    });
+    model.deployments[1].minute_limits.requests = Some(1);
+    let before = upstreams.providers(model.clone());
+    let route = before.route("gpt").unwrap();
+    let eu = call(&route, &hello(true)).await.unwrap();
+    let us = call(&route, &hello(true)).await.unwrap();
+    assert_eq!([eu.provider.as_str(), us.provider.as_str()], ["eu", "us"]);
+
+    let next = upstreams.providers(model);
+    next.take_over(&before);
+    let route = next.route("gpt").unwrap();
+    let health = next.health();
+    let running = |place: usize| {
+        let deployment = health[place].targets[0].deployment.as_ref();
+        deployment.unwrap().running
+    };
+    assert_eq!((running(0), running(1)), (1, 1));
+    let refused = call(&route, &hello(true)).await.unwrap_err();
+    assert_eq!(refused.code(), "model-busy");
+    assert_eq!(upstreams.counts().await, (1, 1));
+    drop(eu);
+    let answered = call(&route, &hello(true)).await.unwrap();
+    assert_eq!(answered.provider, "eu");
 }
 
 #[test]

@@ -31,6 +31,9 @@ pub(super) struct StoreToml {
     tenant_versions: u64,
     /// Maximum keys of a tenant that are not revoked; 0 for no limit.
     tenant_keys: u64,
+    /// Maximum changes per hour that the keys of a tenant make on a server, of those that the audit
+    /// log keeps; 0 for no limit.
+    tenant_changes: u32,
     /// Uploads are refused while less than this is free on the disk, so that deletions and
     /// usage can always be written; 0 for no reserve.
     #[schemars(extend("x-old-names" = ["reserve_bytes"]))]
@@ -49,6 +52,7 @@ impl Default for StoreToml {
             tenant_skills: 10_000,
             tenant_versions: 100_000,
             tenant_keys: 10_000,
+            tenant_changes: 100_000,
             disk_reserve: BytesSetting::new(64 << 20),
             accept_empty: false,
         }
@@ -72,6 +76,10 @@ pub(super) fn check(
         skills: limit(raw.tenant_skills),
         versions: limit(raw.tenant_versions),
         keys: limit(raw.tenant_keys),
+    };
+    config.changes_per_hour = match raw.tenant_changes {
+        0 => u32::MAX,
+        most => most,
     };
     config.reserve_bytes = raw.disk_reserve.get();
     config.accept_empty = raw.accept_empty;

@@ -78,7 +78,7 @@ fn every_documented_key_is_read() {
 fn a_key_nobody_knows_is_refused_with_the_nearest_one() {
     insta::assert_snapshot!(first_problem("[server]\nlissen = \"127.0.0.1:1\"\n"), @"line 2: `server.lissen` is not a setting; did you mean `listen`?");
     insta::assert_snapshot!(first_problem("\n[sever]\n"), @"line 2: `[sever]` is not a section; did you mean `[server]`?");
-    insta::assert_snapshot!(first_problem("[store]\nquux = 1\n"), @"line 2: `store.quux` is not a setting; available: url, tenant_size, tenant_files, tenant_skills, tenant_versions, tenant_keys, disk_reserve, accept_empty");
+    insta::assert_snapshot!(first_problem("[store]\nquux = 1\n"), @"line 2: `store.quux` is not a setting; available: url, tenant_size, tenant_files, tenant_skills, tenant_versions, tenant_keys, tenant_changes, disk_reserve, accept_empty");
 }
 
 #[cfg(feature = "server")]

@@ -144,11 +144,12 @@ fn read_model(
         model,
         base_model,
         provider,
+        note,
     } = provider::read(&model, params)?;
     let kind = provider.kind;
     let provider = add_provider(base_name, provider, gateway);
     let mut prices = read_prices(params, info);
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = note.into_iter().collect();
     let mut base_models = Vec::new();
     for fields in [&mut *info, &mut *params] {
         base_models.extend(fields.take_text(&["base_model"]));

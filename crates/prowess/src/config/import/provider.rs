@@ -12,6 +12,8 @@ pub(super) struct ImportedProvider {
     /// Keys and texts, in the order they are written.
     pub(super) texts: Vec<(&'static str, String)>,
     pub(super) numbers: Vec<(&'static str, u64)>,
+    /// Options that are on.
+    pub(super) flags: Vec<&'static str>,
     pub(super) headers: Vec<(String, String)>,
 }
 
@@ -30,6 +32,10 @@ impl ImportedProvider {
         is_bare && kind.is_some_and(|kind| kind.provider == Some(name))
     }
 
+    fn has_text(&self, key: &str) -> bool {
+        self.texts.iter().any(|(known, _)| *known == key)
+    }
+
     /// Sets a text, also one that the model's name has set.
     fn set_text(&mut self, key: &'static str, value: String) {
         match self.texts.iter_mut().find(|(known, _)| *known == key) {
@@ -40,7 +46,7 @@ impl ImportedProvider {
 
     /// Sets a text that is not set yet.
     pub(super) fn default_text(&mut self, key: &'static str, value: &str) {
-        if !self.texts.iter().any(|(known, _)| *known == key) {
+        if !self.has_text(key) {
             self.texts.push((key, value.to_owned()));
         }
     }
@@ -63,6 +69,8 @@ pub(super) struct ResolvedProvider {
     pub(super) base_model: Option<String>,
     /// Its table.
     pub(super) provider: ImportedProvider,
+    /// What differs from LiteLLM, if anything does.
+    pub(super) note: Option<String>,
 }
 
 /// Reads the provider from a model's parameters.
@@ -103,15 +111,16 @@ pub(super) fn read(model: &str, fields: &mut SettingFields) -> Result<ResolvedPr
     if let Some(vendor) = vendor {
         provider.default_text("api_key", &format!("env:{}", vendor.key_variable));
     }
-    let has_base = provider.texts.iter().any(|(key, _)| *key == "base_url");
-    if matches!(kind.base_url, BaseUrl::Required) && !has_base {
+    if matches!(kind.base_url, BaseUrl::Required) && !provider.has_text("base_url") {
         return Err("api_base is missing".to_owned());
     }
+    let note = add_key_variable(kind, &mut provider);
     Ok(ResolvedProvider {
         name: vendor.map_or(kind.provider.unwrap_or(kind.name), |vendor| vendor.prefix),
         model,
         base_model,
         provider,
+        note,
     })
 }
 
@@ -179,6 +188,11 @@ fn read_fields(kind: &KindDescriptor, fields: &mut SettingFields, provider: &mut
             provider.set_text(ours, secret_text(&value));
         }
     }
+    if let Some(token) = take_bearer_token(kind, fields) {
+        // LiteLLM sends it even beside a key.
+        provider.set_text("api_key", secret_text(&token));
+        provider.flags.push("bearer");
+    }
     if let Some(seconds) = fields.take_number("timeout") {
         provider.default_text("response_timeout", &duration_text(seconds));
     }
@@ -194,6 +208,40 @@ fn read_fields(kind: &KindDescriptor, fields: &mut SettingFields, provider: &mut
     for (_, value) in &mut provider.headers {
         *value = secret_text(value);
     }
+}
+
+/// A token that is sent in place of a key. One of another issuer, which LiteLLM exchanges first, is
+/// left.
+fn take_bearer_token(kind: &KindDescriptor, fields: &mut SettingFields) -> Option<String> {
+    let name = kind.litellm.bearer_token?;
+    let token = fields.map.get(name)?.as_str()?;
+    match token.starts_with("oidc/") {
+        true => None,
+        false => fields.take_text(&[name]),
+    }
+}
+
+/// Names the variable of a key that is missing or empty. LiteLLM sends the key of the vendor's
+/// variable to any address, Prowess only to the vendor's own. A note says so where other
+/// credentials take the place of a key.
+fn add_key_variable(kind: &KindDescriptor, provider: &mut ImportedProvider) -> Option<String> {
+    let variable = kind.key_variables.first()?;
+    if !provider.has_text("base_url") || provider.has_text("api_key") {
+        return None;
+    }
+    if !kind.key_optional {
+        provider.set_text("api_key", format!("env:{variable}"));
+        return None;
+    }
+    let mut settings = kind.litellm.settings.iter();
+    let has_entra = settings.any(|(ours, _)| *ours == "tenant_id");
+    let is_named = provider.has_text("client_id") || provider.has_text("client_secret");
+    (has_entra && !is_named).then(|| {
+        format!(
+            "it has no api_key, so tokens of Entra ID are used; for a key set api_key = \
+             \"env:{variable}\" in its provider"
+        )
+    })
 }
 
 /// Seconds as Prowess writes a length of time.

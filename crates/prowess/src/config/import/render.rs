@@ -40,6 +40,9 @@ fn write_provider(name: &str, provider: &ImportedProvider, out: &mut String) {
     for (key, value) in &provider.numbers {
         out.push_str(&format!("{key} = {value}\n"));
     }
+    for key in &provider.flags {
+        out.push_str(&format!("{key} = true\n"));
+    }
     if !provider.headers.is_empty() {
         let pairs = provider.headers.iter();
         let pairs: Vec<_> = pairs

@@ -104,8 +104,9 @@ pub(super) struct SettingFields {
 impl SettingFields {
     /// The first of these keys that is a text. An empty one is not set, as in LiteLLM.
     pub(super) fn take_text(&mut self, keys: &[&str]) -> Option<String> {
+        let is_empty = |value: &Value| value.as_str().is_some_and(|text| text.trim().is_empty());
         self.map
-            .retain(|key, value| !keys.contains(&key.as_str()) || value.as_str() != Some(""));
+            .retain(|key, value| !keys.contains(&key.as_str()) || !is_empty(value));
         keys.iter().find_map(|key| match self.map.get(*key) {
             Some(Value::String(_)) => match self.map.shift_remove(*key) {
                 Some(Value::String(text)) => Some(text),

@@ -117,6 +117,93 @@ model_list:
 }
 
 #[test]
+fn a_missing_or_empty_key_is_that_of_the_vendors_variable_at_any_address() {
+    let (toml, ignored) = import(
+        r#"
+model_list:
+  - model_name: empty
+    litellm_params: {model: openai/a, api_base: "https://eu.models.example/v1", api_key: ""}
+  - model_name: blank
+    litellm_params: {model: openai/b, api_base: "https://eu.models.example/v1", api_key: "  "}
+  - model_name: missing
+    litellm_params: {model: anthropic/c, api_base: "https://models.example"}
+  - model_name: own
+    litellm_params: {model: openai/d, api_base: "http://127.0.0.1:1/v1", api_key: none}
+  - model_name: keyless
+    litellm_params: {model: hosted_vllm/e, api_base: "http://127.0.0.1:2/v1", api_key: ""}
+  - model_name: at-home
+    litellm_params: {model: groq/f, api_key: ""}
+  - model_name: application
+    litellm_params:
+      model: azure/g
+      api_base: https://acme.openai.azure.com
+      tenant_id: t1
+      client_id: c1
+      client_secret: os.environ/AZURE_SECRET
+"#,
+    );
+    assert_eq!(ignored, "");
+    for lines in [
+        "[providers.openai]\nkind = \"openai\"\nbase_url = \"https://eu.models.example/v1\"\n\
+         api_key = \"env:OPENAI_API_KEY\"\n",
+        "kind = \"anthropic\"\nbase_url = \"https://models.example\"\n\
+         api_key = \"env:ANTHROPIC_API_KEY\"\n",
+        "base_url = \"http://127.0.0.1:1/v1\"\napi_key = \"none\"\n",
+        "kind = \"vllm\"\nbase_url = \"http://127.0.0.1:2/v1\"\n\n",
+        "name = \"blank\"\nprovider = \"openai\"\n",
+        "name = \"at-home\"\nprovider = \"groq\"\n",
+    ] {
+        assert!(toml.contains(lines), "{lines}: {toml}");
+    }
+    // At the vendor's own address its variable is read without being named.
+    assert!(!toml.contains("[providers.groq]"), "{toml}");
+    assert_eq!(toml.matches("api_key").count(), 3, "{toml}");
+}
+
+#[test]
+fn a_token_of_entra_is_sent_as_one() {
+    let (toml, ignored) = import(
+        r#"
+model_list:
+  - model_name: variable
+    litellm_params:
+      model: azure/g
+      api_base: https://one.openai.azure.com
+      azure_ad_token: os.environ/AZURE_AD_TOKEN
+  - model_name: beside-a-key
+    litellm_params:
+      model: azure/g
+      api_base: https://two.openai.azure.com
+      api_key: os.environ/AZURE_API_KEY
+      azure_ad_token: t0
+  - model_name: empty
+    litellm_params:
+      model: azure/g
+      api_base: https://three.openai.azure.com
+      api_key: os.environ/AZURE_API_KEY
+      azure_ad_token: ""
+  - model_name: exchanged
+    litellm_params:
+      model: azure/g
+      api_base: https://four.openai.azure.com
+      client_id: c1
+      azure_ad_token: oidc/github/api
+"#,
+    );
+    for lines in [
+        "base_url = \"https://one.openai.azure.com\"\napi_key = \"env:AZURE_AD_TOKEN\"\n\
+         bearer = true\n",
+        "base_url = \"https://two.openai.azure.com\"\napi_key = \"t0\"\nbearer = true\n",
+        "base_url = \"https://three.openai.azure.com\"\napi_key = \"env:AZURE_API_KEY\"\n\n",
+        "base_url = \"https://four.openai.azure.com\"\nclient_id = \"c1\"\n\n",
+    ] {
+        assert!(toml.contains(lines), "{lines}: {toml}");
+    }
+    let expected = "model_list[3].litellm_params.azure_ad_token: no equivalent in Prowess";
+    assert_eq!(ignored, expected);
+}
+
+#[test]
 fn a_profile_of_bedrock_is_called_and_is_known_as_its_model() {
     let profile = "arn:aws:bedrock:us-east-1:1:application-inference-profile/x1";
     let (toml, ignored) = import(&format!(
@@ -181,10 +268,13 @@ model_list:
     ] {
         assert!(toml.contains(lines), "{lines}: {toml}");
     }
-    assert_eq!(
-        ignored,
-        "model_list[1]: its base_model `openai/none` is not a known model"
+    let no_key = "it has no api_key, so tokens of Entra ID are used; for a key set api_key = \
+                  \"env:AZURE_API_KEY\" in its provider";
+    let expected = format!(
+        "model_list[1]: its base_model `openai/none` is not a known model\n\
+         model_list[2]: {no_key}\nmodel_list[3]: {no_key}"
     );
+    assert_eq!(ignored, expected);
 }
 
 #[test]

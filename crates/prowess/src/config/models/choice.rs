@@ -47,7 +47,7 @@ pub(super) struct CooldownToml {
     failures: u32,
     /// After a response that did not begin in time.
     timeout: DurationSetting,
-    /// After a refused key (401, 403) or an account that cannot pay (402).
+    /// After a refused key (401, 403), an account that cannot pay (402) or a missing model (404).
     auth: DurationSetting,
 }
 
