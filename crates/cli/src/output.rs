@@ -7,6 +7,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anstream::adapter::strip_str;
 use anstream::{AutoStream, ColorChoice};
+use prowess_skill::misleading::always_misleads;
 use serde::Serialize;
 
 use super::log_writer::LogWriter;
@@ -81,10 +82,10 @@ pub(crate) fn format_count(number: usize, noun: &str) -> String {
     format!("{number} {noun}{s}")
 }
 
-/// Replaces control characters, which could move the cursor or change colours.
+/// Replaces control characters, which could move the cursor or change colours, and characters
+/// that hide or turn what is beside them.
 pub(crate) fn strip_controls(text: &str, one_line: bool) -> String {
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let keep = |c: char| !(c.is_control() || turns(c)) || !one_line && matches!(c, '\n' | '\t');
+    let keep = |c: char| !always_misleads(c) || !one_line && matches!(c, '\n' | '\t');
     text.chars()
         .map(|c| if keep(c) { c } else { '\u{fffd}' })
         .collect()
@@ -96,7 +97,9 @@ fn escape_in_json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if steers(c) {
-            escaped.extend(format!("\\u{:04x}", u32::from(c)).chars());
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
         } else {
             escaped.push(c);
         }
@@ -104,12 +107,10 @@ fn escape_in_json(text: &str) -> String {
     escaped
 }
 
-/// Control characters that JSON does not escape, and those that turn the direction of text.
+/// Control characters that JSON does not escape, and characters that hide or turn what is beside
+/// them.
 fn steers(c: char) -> bool {
-    matches!(
-        c,
-        '\u{7f}'..='\u{9f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-    )
+    c >= '\u{7f}' && always_misleads(c)
 }
 
 /// Writes a text that others have written to standard output: byte for byte, but to a terminal
@@ -182,14 +183,17 @@ mod tests {
             strip_controls("a\u{1b}[2J\nb\u{202e}", false),
             "a\u{fffd}[2J\nb\u{fffd}"
         );
+        assert_eq!(
+            strip_controls("\u{feff}a\u{200b}\u{e0041}b\u{200d}", true),
+            "\u{fffd}a\u{fffd}\u{fffd}b\u{200d}"
+        );
         assert_eq!(strip_controls("a\nb", true), "a\u{fffd}b");
         assert_eq!(first_line("a\u{1b}]0;b\u{7}\nc"), "a\u{fffd}]0;b\u{fffd}");
     }
 
     #[test]
     fn json_for_a_terminal_means_the_same_without_steering_it() {
-        let value =
-            serde_json::json!({ "\u{85}a": ["\u{9b}2J\u{7f}\u{202e}\u{1b}[2J", "\u{e4}\n"] });
+        let value = serde_json::json!({ "\u{85}a": ["\u{9b}2J\u{7f}\u{202e}\u{1b}[2J\u{e0041}", "\u{e4}\n"] });
         let text = serde_json::to_string_pretty(&value).unwrap();
         let escaped = escape_in_json(&text);
         assert_eq!(escaped, strip_controls(&escaped, false));

@@ -116,10 +116,10 @@ fn a_run_ends_as_if_its_server_had_not_been_killed_on_postgres() {
 
 /// A server that is killed while a command runs: the command is run again from the files that
 /// it had.
-async fn killed_in_a_command(database: Option<String>, argument: &str) {
+async fn killed_in_a_command(database: Option<String>, dialect: KeptDialect, argument: &str) {
     let mut bed = Bed::start(database, &[SHORT_LEASE]).await;
     let prompt = format!("{} {argument}", prompts::LINGER);
-    let request = bed.kept_request(KeptDialect::Responses, &prompt);
+    let request = bed.kept_request(dialect, &prompt);
     Bed::send_in_background(request);
     wait_for("the command runs", async || {
         is_running(argument).then_some(())
@@ -136,12 +136,25 @@ async fn killed_in_a_command(database: Option<String>, argument: &str) {
     assert_eq!(bed.model.calls(prompts::LINGER), 2);
 }
 
-#[test]
-fn a_command_whose_server_was_killed_is_run_again_from_its_files() {
-    on_both_databases(async |database| {
-        let argument = seconds(2, if database.is_none() { 1 } else { 2 });
-        killed_in_a_command(database, &argument).await;
+/// In a command of each dialect, all at the same time.
+fn kill_in_commands(database: impl Fn() -> Option<String>) {
+    std::thread::scope(|scope| {
+        for (dialect, number) in KeptDialect::ALL.into_iter().zip(10..) {
+            let (database, argument) = (database(), seconds(2, number));
+            scope.spawn(move || run(killed_in_a_command(database, dialect, &argument)));
+        }
     });
+}
+
+#[test]
+fn a_command_whose_server_was_killed_is_run_again_from_its_files_on_sqlite() {
+    kill_in_commands(|| None);
+}
+
+#[test]
+fn a_command_whose_server_was_killed_is_run_again_from_its_files_on_postgres() {
+    let postgres = TestPostgres::start();
+    kill_in_commands(|| Some(migrated_database(&postgres)));
 }
 
 async fn three_runs_in_one_container(database: Option<String>) {

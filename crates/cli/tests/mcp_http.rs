@@ -444,6 +444,22 @@ async fn who_does_not_keep_to_the_protocol_gets_a_json_rpc_error() {
 }
 
 #[tokio::test]
+async fn what_a_session_keeps_of_its_first_message_is_small() {
+    let server = TestServer::start(&[]);
+    let agent = Agent::new(&server, MASTER);
+    // 40 kB whose values take megabytes, and a long text.
+    let mut dense = initialize();
+    dense["params"]["capabilities"]["experimental"] = json!({"x": {"y": vec![json!([0]); 10_000]}});
+    let mut long = initialize();
+    long["params"]["clientInfo"]["name"] = "x".repeat(64 << 10).into();
+    for message in [dense, long] {
+        let refused = agent.send(&message).await;
+        assert_eq!(refused.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    agent.begin().await;
+}
+
+#[tokio::test]
 async fn without_a_master_key_only_this_machine_is_let_in() {
     let server = TestServer::start(&[("PROWESS_MASTER_KEY", "")]);
     let url = format!("{}/mcp", server.url());
@@ -493,6 +509,9 @@ async fn open_streams_and_running_calls_hold_up_no_end() {
          "_meta": {"progressToken": "p"}}});
     let mut running = Events::from_response(agent.send(&call).await);
     running.wait_for("notifications/progress").await;
+    // The id of a request that is open, which would never be answered.
+    let again = agent.ask("ping", json!({})).await;
+    assert_eq!(again["error"]["code"], -32600, "{again}");
     let pid = server.pid().to_string();
     let status = std::process::Command::new("kill")
         .args(["-TERM", &pid])

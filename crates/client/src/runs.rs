@@ -52,7 +52,8 @@ impl Client {
     /// # Errors
     /// When the server cannot be reached, refuses it, or cannot keep runs.
     pub async fn submit(&self, request: &Value) -> Result<SubmittedRun, Error> {
-        // The header: an upstream with background responses of its own would keep it otherwise.
+        // The header, for servers of earlier releases: they left it to an upstream that has background
+        // responses of its own.
         let sent = self.request(Method::POST, "/responses");
         let sent = sent.header("prowess-keep", "true").json(request);
         let response = self.send(sent).await?;

@@ -8,6 +8,7 @@ use prowess_toolbox::Member;
 use prowess_wire::ClientDialect;
 use prowess_wire::neutral::Request;
 
+use crate::containers::foreground_containers::ForegroundContainers;
 use crate::containers::sandbox_handle::SandboxHandle;
 use crate::intake::offer_memory::OfferMemory;
 use crate::intake::unpack_permits::UnpackPermits;
@@ -28,6 +29,7 @@ struct EngineInner {
     recorder: RunRecorder,
     unpacking: Arc<UnpackPermits>,
     offers: Arc<OfferMemory>,
+    foreground_containers: ForegroundContainers,
     embedder: Option<SkillEmbedder>,
 }
 
@@ -79,6 +81,7 @@ impl Engine {
             recorder: RunRecorder::new(store.clone()),
             unpacking: Arc::default(),
             offers: Arc::default(),
+            foreground_containers: ForegroundContainers::default(),
             store,
             settings,
             sandbox,
@@ -86,8 +89,8 @@ impl Engine {
     }
 
     /// An engine with other settings and providers, over the same store and sandbox. Both write
-    /// the records of their runs by one queue, and share the limit on skills that are unpacked
-    /// and what conversations were offered.
+    /// the records of their runs by one queue, and share the limit on skills that are unpacked,
+    /// what conversations were offered and which containers are used.
     #[must_use]
     pub fn with_settings(&self, settings: EngineSettings, providers: Option<Providers>) -> Self {
         let embedding = providers.zip(settings.embedding.clone());
@@ -96,6 +99,7 @@ impl Engine {
             recorder: self.0.recorder.clone(),
             unpacking: Arc::clone(&self.0.unpacking),
             offers: Arc::clone(&self.0.offers),
+            foreground_containers: self.0.foreground_containers.clone(),
             store: self.0.store.clone(),
             settings,
             sandbox: self.0.sandbox.clone(),
@@ -128,6 +132,10 @@ impl Engine {
 
     pub(crate) fn offers(&self) -> &OfferMemory {
         &self.0.offers
+    }
+
+    pub(crate) fn foreground_containers(&self) -> &ForegroundContainers {
+        &self.0.foreground_containers
     }
 
     pub(crate) fn recorder(&self) -> &RunRecorder {

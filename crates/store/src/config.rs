@@ -61,8 +61,7 @@ impl StoreConfig {
             limits: StorageLimits::default(),
             reserve_bytes: 0,
             audit_retention: None,
-            // More than a tenant may have skills.
-            changes_per_hour: 20_000,
+            changes_per_hour: 100_000,
             accept_empty: false,
         }
     }

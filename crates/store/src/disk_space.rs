@@ -50,13 +50,16 @@ impl DiskSpace {
 
 /// Free bytes on the file system of a folder, if known.
 #[cfg(unix)]
-fn free_bytes(folder: &Path) -> Option<u64> {
+#[must_use]
+pub fn free_bytes(folder: &Path) -> Option<u64> {
     let found = rustix::fs::statvfs(folder).ok()?;
     Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
+/// Free bytes on the file system of a folder, if known.
 #[cfg(not(unix))]
-fn free(_: &Path) -> Option<u64> {
+#[must_use]
+pub fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 

@@ -27,6 +27,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use moka::future::Cache;
 use prowess_skill::Digest;
+use prowess_skill::misleading::describe_misleading;
 use subtle::ConstantTimeEq;
 
 use crate::Store;
@@ -384,12 +385,16 @@ const MAX_NAME_CHARS: usize = 200;
 
 fn check_name(name: &str) -> Result<()> {
     let length = name.chars().count();
-    if (1..=MAX_NAME_CHARS).contains(&length) && !name.chars().any(char::is_control) {
-        return Ok(());
-    }
+    let reason = match describe_misleading(name) {
+        _ if !(1..=MAX_NAME_CHARS).contains(&length) => {
+            format!("a key's name is one line of 1 to {MAX_NAME_CHARS} characters")
+        }
+        Some(why) => format!("the key's name {why}"),
+        None => return Ok(()),
+    };
     Err(Error::Invalid {
         field: "name",
-        reason: format!("a key's name is one line of 1 to {MAX_NAME_CHARS} characters"),
+        reason,
     })
 }
 

@@ -43,6 +43,7 @@
 //! | `skill_index` | the index of skills' words: what searching and routing read |
 //! | `skill_vectors` | vectors of skills, and which documents have them |
 //! | `resolve` | from an id to a loaded skill, mostly from a cache |
+//! | `loaded_skills` | the skills in memory, each once |
 //! | `cache_drops` | caches that processes drop for one another |
 //! | `runs`, `containers`, `hidden_turns` | runs as people read them, their containers, and turns that a dialect cannot carry |
 //! | `foreground_runs` | runs in progress that end when their client leaves |
@@ -95,6 +96,7 @@ mod items;
 mod journal;
 mod key_limits;
 mod keys;
+mod loaded_skills;
 mod lost_database;
 mod outage;
 mod page;
@@ -139,6 +141,7 @@ pub use containers::ContainerRecord;
 pub use conversation_inserts::{MAX_CONVERSATION_BYTES, MAX_CONVERSATION_ITEMS};
 pub use conversations::{ConversationRecord, NewConversation};
 pub use db::Database;
+pub use disk_space::free_bytes;
 pub use error::{Error, ResourceKind, Result};
 pub use files::{FileFilter, FileRecord, NewFile};
 pub use foreground_runs::{EndedForegroundRun, ForegroundRun};

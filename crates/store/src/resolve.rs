@@ -8,7 +8,8 @@
 //!   generations are not used: its own writes are seen immediately.
 //!   A version that is revoked by another process is refused that much later at most.
 //! - *What a version contains* never changes, so it is cached by its id as long as memory
-//!   allows. Files are loaded on first use, once for all concurrent users.
+//!   allows. Files are loaded on first use, once for all concurrent users, also when the cache
+//!   has forgotten the version meanwhile.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use tokio::sync::OnceCell;
 use crate::Store;
 use crate::blob::read_version;
 use crate::error::{Error, ResourceKind, Result};
+use crate::loaded_skills::LoadedSkills;
 use crate::skills::{
     VersionDetail, VersionSelector, latest_version_ids, skill_title, usable_version_id,
     version_detail_by_id,
@@ -55,6 +57,8 @@ pub(crate) struct ResolveCache {
     generation: AtomicU64,
     version_ids: Cache<LookupKey, Arc<str>>,
     versions: Cache<Arc<str>, Arc<ResolvedSkill>>,
+    /// Also of versions that the cache has forgotten while they are in use.
+    skills: LoadedSkills,
 }
 
 impl ResolveCache {
@@ -69,6 +73,7 @@ impl ResolveCache {
                 .max_capacity(bytes)
                 .weigher(|_, resolved: &Arc<ResolvedSkill>| weight(resolved))
                 .build(),
+            skills: LoadedSkills::default(),
         }
     }
 
@@ -208,18 +213,20 @@ impl Store {
     /// The skill with all its files, read and verified once and then shared.
     pub fn load<'a>(&'a self, resolved: &'a ResolvedSkill) -> BoxFuture<'a, Result<Arc<Skill>>> {
         Box::pin(async move {
-            let load = || async {
-                let version = &resolved.detail.version;
+            let version = &resolved.detail.version;
+            let read = || async {
                 let contents = read_version(self.blobs(), &version.id).await?;
                 if version.total_bytes <= MAX_INLINE_BYTES {
-                    return assemble(&resolved.detail, &contents).map(Arc::new);
+                    return assemble(&resolved.detail, &contents);
                 }
                 let detail = resolved.detail.clone();
                 // The digests of many bytes take milliseconds, for which no other request should
                 // wait.
                 let work = tokio::task::spawn_blocking(move || assemble(&detail, &contents));
-                work.await.unwrap_or(Err(Error::Busy)).map(Arc::new)
+                work.await.unwrap_or(Err(Error::Busy))
             };
+            let skills = &self.resolve_cache().skills;
+            let load = || skills.get_or_load(&version.id, read());
             resolved.loaded.get_or_try_init(load).await.cloned()
         })
     }

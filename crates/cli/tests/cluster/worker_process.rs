@@ -110,6 +110,7 @@ fn request(line: &str) -> WorkerRequest {
             ..CommandRequest::default()
         },
         attach_only: false,
+        passes_on: false,
         epoch: 0,
         run: None,
         traceparent: None,

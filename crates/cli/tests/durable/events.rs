@@ -18,7 +18,8 @@ pub(crate) fn parse_events(text: &str) -> Vec<NumberedEvent> {
     let events = text
         .split_inclusive("\n\n")
         .filter(|event| event.ends_with("\n\n"));
-    let events = events.filter(|event| !event.starts_with(':'));
+    // Pings are comments, or nothing at all.
+    let events = events.filter(|event| !event.starts_with(':') && *event != "\n\n");
     let parsed = events.map(|event| {
         let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
         let data = field("data: ").unwrap();

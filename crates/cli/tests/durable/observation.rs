@@ -55,7 +55,7 @@ impl Observation {
                 assert_eq!(parse_events(&again), events, "{case}");
                 assert_eq!(bed.model.calls(prompts::WRITE), calls, "{case}");
             }
-            KeptDialect::Chat => {}
+            KeptDialect::Chat | KeptDialect::Gemini => {}
             KeptDialect::Responses | KeptDialect::Polled => {
                 let response = format!("/v1/responses/{}", id.replace("run_", "resp_"));
                 let streamed = format!("{response}?stream=true");

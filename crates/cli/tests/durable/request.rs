@@ -13,20 +13,24 @@ pub(crate) enum KeptDialect {
     Responses,
     /// Responses in the background; the client asks for the state.
     Polled,
+    /// Gemini's API with `prowess-keep`, streamed.
+    Gemini,
 }
 
 impl KeptDialect {
-    pub(crate) const ALL: [KeptDialect; 4] = [
+    pub(crate) const ALL: [KeptDialect; 5] = [
         KeptDialect::Messages,
         KeptDialect::Chat,
         KeptDialect::Responses,
         KeptDialect::Polled,
+        KeptDialect::Gemini,
     ];
     /// Those whose request is answered with events.
-    pub(crate) const STREAMED: [KeptDialect; 3] = [
+    pub(crate) const STREAMED: [KeptDialect; 4] = [
         KeptDialect::Messages,
         KeptDialect::Chat,
         KeptDialect::Responses,
+        KeptDialect::Gemini,
     ];
 
     pub(crate) fn path(self) -> &'static str {
@@ -34,6 +38,7 @@ impl KeptDialect {
             KeptDialect::Messages => "/v1/messages",
             KeptDialect::Chat => "/v1/chat/completions",
             KeptDialect::Responses | KeptDialect::Polled => "/v1/responses",
+            KeptDialect::Gemini => "/v1beta/models/ant/m:streamGenerateContent?alt=sse",
         }
     }
 
@@ -43,7 +48,9 @@ impl KeptDialect {
                 ("anthropic-version", "2023-06-01".to_owned()),
                 ("idempotency-key", key.to_owned()),
             ],
-            KeptDialect::Chat => vec![("prowess-keep", "true".to_owned())],
+            KeptDialect::Chat | KeptDialect::Gemini => {
+                vec![("prowess-keep", "true".to_owned())]
+            }
             KeptDialect::Responses | KeptDialect::Polled => Vec::new(),
         }
     }
@@ -60,6 +67,10 @@ impl KeptDialect {
             }),
             KeptDialect::Chat => json!({
                 "model": "ant/m", "stream": true, "container": custom, "messages": messages,
+            }),
+            KeptDialect::Gemini => json!({
+                "container": custom,
+                "contents": [{"role": "user", "parts": [{"text": prompt}]}],
             }),
             KeptDialect::Responses | KeptDialect::Polled => {
                 let stream = self == KeptDialect::Responses;

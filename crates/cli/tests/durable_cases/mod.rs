@@ -4,6 +4,7 @@ mod auto_offer;
 mod broken_connections;
 mod expired_container;
 mod first_step;
+mod lost_too_often;
 mod older_format;
 mod resumed_limits;
 mod upstream_breaks;

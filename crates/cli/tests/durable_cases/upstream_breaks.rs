@@ -25,7 +25,7 @@ fn assert_failed(case: &str, dialect: KeptDialect, events: &[NumberedEvent]) {
             );
             &last["error"]["message"]
         }
-        KeptDialect::Chat => &last["error"]["message"],
+        KeptDialect::Chat | KeptDialect::Gemini => &last["error"]["message"],
         KeptDialect::Responses | KeptDialect::Polled => {
             assert_eq!(last["type"], "response.failed", "{case}: {last}");
             let before = &events[events.len() - 2].data;

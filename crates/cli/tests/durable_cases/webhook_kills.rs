@@ -59,7 +59,9 @@ async fn killed_at(database: Option<String>, dialect: KeptDialect, point: &str, 
         KeptDialect::Responses | KeptDialect::Polled => {
             ("response", after.id.replace("run_", "resp_"))
         }
-        KeptDialect::Messages | KeptDialect::Chat => ("run", after.id.clone()),
+        KeptDialect::Messages | KeptDialect::Chat | KeptDialect::Gemini => {
+            ("run", after.id.clone())
+        }
     };
     assert_eq!(body["type"], format!("{object}.completed"), "{case}");
     assert_eq!(body["data"]["id"], named, "{case}");

@@ -99,7 +99,7 @@ async fn every_provider_of_a_litellm_configuration_is_called_as_there() {
     insta::assert_snapshot!("imported_providers", imported);
     let mut calls = String::new();
     for model in [
-        "gpt", "gpt-eu", "claude", "nova", "gemini", "fast", "any", "local", "wild/o5",
+        "gpt", "gpt-eu", "claude", "nova", "gemini", "fast", "any", "local", "wild/o5", "mine",
     ] {
         assert_eq!(call(&server, model, "Hello"), "HTTP/1.1 200 OK", "{model}");
         let received = describe(&upstream.next_request().await);

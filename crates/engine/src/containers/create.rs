@@ -1,5 +1,6 @@
 //! Creates a container with skills and files.
 
+use prowess_skill::misleading::describe_misleading;
 use prowess_store::{ContainerRecord, FileRecord};
 use prowess_toolbox::Workspace;
 use prowess_wire::neutral::Map;
@@ -35,8 +36,11 @@ impl NewContainer {
     pub fn parse(body: &Map) -> Result<Self, RunError> {
         let text = |key: &str| body.get(key).and_then(Value::as_str);
         let name = text("name").unwrap_or_default();
-        if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.contains('\0') {
+        if name.is_empty() || name.chars().count() > MAX_NAME_CHARS {
             let why = format!("must be 1 to {MAX_NAME_CHARS} characters");
+            return Err(RunError::invalid_field("name", why));
+        }
+        if let Some(why) = describe_misleading(name) {
             return Err(RunError::invalid_field("name", why));
         }
         let mut skill_request = SkillRequest::default();

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use prowess_sandbox::{FileInfo, FileStream};
+use prowess_sandbox::{Error as SandboxError, FileInfo, FileStream, SharedSandboxes};
+use prowess_skill::misleading::describe_misleading;
 use prowess_store::{Error as StoreError, FileFilter, FileRecord, MAX_PAGE_ITEMS, PageRequest};
 use prowess_toolbox::Workspace;
 
@@ -37,16 +38,49 @@ impl Containers {
     /// # Errors
     /// [`RunError::ContainerNotFound`] when it does not exist.
     pub async fn files(&self, id: &str) -> Result<Vec<ContainerFile>, RunError> {
+        let (files, _) = self.files_after(id, None, usize::MAX).await?;
+        Ok(files)
+    }
+
+    /// Some of its files, by path: those after a file, at most `limit`, and whether there are more.
+    /// A container may have many files with long paths, so only those are copied.
+    ///
+    /// # Errors
+    /// [`RunError::ContainerNotFound`] when it does not exist.
+    pub async fn files_after(
+        &self,
+        id: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<(Vec<ContainerFile>, bool), RunError> {
         let container = self.get(id).await?;
         let (sandbox, container_id) = self.find(id).await?;
         let listed = sandbox.list(self.owner(), &container_id).await;
         let listed = listed.map_err(|error| to_run_error(error, id, ""))?;
         let created = self.run_files(&container_id).await?;
-        let files = listed.into_iter().map(|file| {
+        let mut files = listed.into_iter().map(|file| {
             let record = created.get(&(file.path.clone(), file.size));
             to_container_file(file, record, container.created_at)
         });
-        Ok(files.collect())
+        if let Some(after) = after {
+            // Without such a file there are none after it.
+            let _ = files.any(|file| file.id == after);
+        }
+        let found = files.by_ref().take(limit).collect();
+        Ok((found, files.next().is_some()))
+    }
+
+    /// Waits while a command uses a container: who lists its files next need not hold what others
+    /// need meanwhile.
+    ///
+    /// # Errors
+    /// [`RunError::ContainerNotFound`] when it does not exist.
+    pub async fn wait_while_used(&self, id: &str) -> Result<(), RunError> {
+        let (sandbox, container_id) = self.find(id).await?;
+        // The answer does not matter.
+        let used = sandbox.has_upload(self.owner(), &container_id, "", "");
+        let used = used.await.map(drop);
+        used.map_err(|error| to_run_error(error, id, ""))
     }
 
     /// One of them.
@@ -55,10 +89,17 @@ impl Containers {
     /// [`RunError::FileNotFound`] when it does not exist.
     pub async fn file(&self, id: &str, file: &str) -> Result<ContainerFile, RunError> {
         let path = self.resolve_path(id, file).await?;
-        let mut found = self.files(id).await?.into_iter();
-        found
-            .find(|found| found.path == path)
-            .ok_or_else(|| file_not_found(file))
+        let container = self.get(id).await?;
+        let (sandbox, container_id) = self.find(id).await?;
+        let size = match sandbox.get(self.owner(), &container_id, &path).await {
+            // No file can have this path.
+            Err(SandboxError::BadName { .. }) => return Err(file_not_found(file)),
+            opened => opened.map_err(|error| to_run_error(error, id, file))?.size,
+        };
+        let created = self.run_files(&container_id).await?;
+        let record = created.get(&(path.clone(), size));
+        let found = FileInfo { path, size };
+        Ok(to_container_file(found, record, container.created_at))
     }
 
     /// Opens its current content in the container, which is read in parts: it may be as large
@@ -76,14 +117,18 @@ impl Containers {
     /// Adds a file under a name without folders; replaces one of the same name.
     ///
     /// # Errors
-    /// When the name is invalid, or the container is full.
+    /// When the name is invalid, the container is full, or a kept run uses it.
     pub async fn put(
         &self,
         id: &str,
         name: &str,
         bytes: Vec<u8>,
     ) -> Result<ContainerFile, RunError> {
-        let (sandbox, container_id) = self.find(id).await?;
+        if let Some(why) = describe_misleading(name) {
+            let why = format!("its name {why}");
+            return Err(RunError::invalid_field("file", why));
+        }
+        let (sandbox, container_id) = self.find_unheld(id).await?;
         let put = sandbox.put(self.owner(), &container_id, name, bytes).await;
         put.map_err(|error| to_run_error(error, id, name))?;
         self.file(id, &path_id(name)).await
@@ -92,9 +137,10 @@ impl Containers {
     /// Adds a stored file.
     ///
     /// # Errors
-    /// [`RunError::FileNotFound`] when it is not stored.
+    /// [`RunError::FileNotFound`] when it is not stored; the sandbox's `container-busy` when a
+    /// kept run uses the container.
     pub async fn put_stored(&self, id: &str, file: &str) -> Result<ContainerFile, RunError> {
-        let (sandbox, container_id) = self.find(id).await?;
+        let (sandbox, container_id) = self.find_unheld(id).await?;
         let (store, file_ids) = (self.engine.store(), [file.to_owned()]);
         let found = uploads::find_uploads(store, &self.tenant, &file_ids, &mut [], false).await?;
         let workspace = Workspace::for_container(sandbox, self.owner(), &container_id);
@@ -113,12 +159,25 @@ impl Containers {
     /// Removes one. A file that a run created stays among the tenant's files.
     ///
     /// # Errors
-    /// [`RunError::FileNotFound`] when it does not exist.
+    /// [`RunError::FileNotFound`] when it does not exist; the sandbox's `container-busy` when a
+    /// kept run uses the container.
     pub async fn remove(&self, id: &str, file: &str) -> Result<(), RunError> {
         let path = self.resolve_path(id, file).await?;
-        let (sandbox, container_id) = self.find(id).await?;
+        let (sandbox, container_id) = self.find_unheld(id).await?;
         let removed = sandbox.unlink(self.owner(), &container_id, &path).await;
         removed.map_err(|error| to_run_error(error, id, file))
+    }
+
+    /// Finds a container to change its files. Not one that a kept run holds: what others change
+    /// there would be undone if its server died, or keep its steps from being committed.
+    async fn find_unheld(&self, id: &str) -> Result<(SharedSandboxes, String), RunError> {
+        let (sandbox, container_id) = self.find(id).await?;
+        let store = self.engine.store();
+        if store.is_container_held(&self.tenant, &container_id).await? {
+            let id = id.to_owned();
+            return Err(RunError::Toolbox(SandboxError::ContainerBusy { id }.into()));
+        }
+        Ok((sandbox, container_id))
     }
 
     /// The path of a file in a container, from its id.
@@ -202,9 +261,13 @@ fn parse_path_id(id: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use bytes::Bytes;
     use futures_util::TryStreamExt;
-    use prowess_store::{Store, StoreConfig, TenantId};
+    use prowess_store::{
+        BeginOutcome, EndOutcome, NewJournalRun, RunResult, RunState, Store, StoreConfig, TenantId,
+    };
     use prowess_wire::neutral::Map;
     use tempfile::TempDir;
 
@@ -217,6 +280,52 @@ mod tests {
 
     on_one_host_and_over_a_cluster! {
         a_file_is_read_in_parts_and_not_into_memory,
+        files_of_a_container_that_a_kept_run_holds_are_not_changed,
+    }
+
+    async fn files_of_a_container_that_a_kept_run_holds_are_not_changed(place: CommandPlace) {
+        let folders = [TempDir::new().unwrap(), TempDir::new().unwrap()];
+        let store = Store::open(&StoreConfig::local(folders[0].path())).await;
+        let store = store.unwrap();
+        let (sandbox, _cluster) = place.open(&store, folders[1].path(), |_| {}).await;
+        let sandbox = SandboxHandle::ready(sandbox);
+        let engine = Engine::new(store.clone(), EngineSettings::default(), sandbox);
+        let tenant = TenantId::default_tenant();
+        let containers = engine.containers(&tenant);
+        let new = Map::from_iter([("name".to_owned(), "files".into())]);
+        let new = NewContainer::parse(&new).unwrap();
+        let id = containers.create(new).await.unwrap().id;
+        let file = containers.put(&id, "first", b"1".to_vec()).await.unwrap();
+        let new = NewJournalRun {
+            id: "run_1",
+            api_key: None,
+            dialect: "messages",
+            model: "m",
+            kept: true,
+            format: 1,
+            idempotency_key: None,
+            request_digest: "d",
+            request: b"{}",
+        };
+        let (owner, time) = ("a server", Duration::from_secs(600));
+        let container = ids::container_id(&id);
+        let started = store.begin_run_in(&tenant, &new, owner, time, &container);
+        let BeginOutcome::Started(lease) = started.await.unwrap() else {
+            panic!("the run is known already");
+        };
+        let put = containers.put(&id, "second", b"2".to_vec()).await;
+        assert_eq!(put.unwrap_err().code(), "container-busy");
+        let removed = containers.remove(&id, &file.id).await;
+        assert_eq!(removed.unwrap_err().code(), "container-busy");
+        assert_eq!(containers.files(&id).await.unwrap(), std::slice::from_ref(&file));
+        let result = RunResult {
+            state: RunState::Completed,
+            body: "{}",
+            events: None,
+        };
+        let ended = store.end_run(&lease, &result, &[]).await.unwrap();
+        assert_eq!(ended, EndOutcome::Ended);
+        containers.remove(&id, &file.id).await.unwrap();
     }
 
     async fn a_file_is_read_in_parts_and_not_into_memory(place: CommandPlace) {

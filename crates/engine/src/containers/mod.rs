@@ -7,6 +7,7 @@
 //! | `api` | the containers of a tenant: list, get, delete |
 //! | `create` | a new container with skills and files |
 //! | `files` | the files in a container |
+//! | `foreground_containers` | the existing containers that runs use which are not kept |
 
 pub(crate) mod api;
 /// Where commands of tests run.
@@ -14,6 +15,7 @@ pub(crate) mod api;
 pub(crate) mod command_place;
 pub(crate) mod create;
 pub(crate) mod files;
+pub(crate) mod foreground_containers;
 /// A cluster in this process, for tests that are run a second time over it.
 #[cfg(test)]
 #[path = "../../../cluster/tests/one_worker/mod.rs"]

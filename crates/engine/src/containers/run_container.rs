@@ -125,7 +125,8 @@ impl RunContainer {
         if used.saved != Some(&record) {
             save_record(store, tenant, &record).await;
         }
-        let expires = sandbox.expiry(tenant.as_str(), used.id).await.ok();
+        let expires = sandbox.expiry_after_use(tenant.as_str(), used.id);
+        let expires = expires.await.ok();
         let expires = expires.and_then(|at| Timestamp::from_second(i64::try_from(at).ok()?).ok());
         let id = if used.features.uses_openai_references {
             ids::openai_container_id(used.id)

@@ -10,9 +10,11 @@ use prowess_wire::neutral::{Request, Role};
 use serde_json::{Value, json};
 
 use crate::client_features::ClientFeatures;
+use crate::containers::foreground_containers::ForegroundUse;
 use crate::containers::run_container::RunContainer;
 use crate::engine::{Engine, RunRequest};
 use crate::error::RunError;
+use crate::ids::container_id;
 use crate::intake::auto_selector::AutoSelector;
 use crate::intake::disclosure;
 use crate::intake::native_skills::NativeSkills;
@@ -27,6 +29,8 @@ use crate::intake::user_texts::{UserText, user_texts};
 pub(crate) struct RunPlan {
     /// The container that it continues in.
     pub(crate) container: RunContainer,
+    /// Makes kept runs wait for that container, if the run is not kept itself.
+    pub(crate) foreground_use: Option<ForegroundUse>,
     /// Its skills.
     pub(crate) resolved: ResolvedSkills,
     /// Other stored skills that it offers.
@@ -75,6 +79,10 @@ pub(crate) async fn plan_run(
     let requested_id = skill_request.container.as_deref();
     let allows_native = native_skills != NativeSkills::Unsupported;
     let is_resumed = continues.is_some();
+    let used = engine.foreground_containers();
+    let foreground_use = requested_id
+        .filter(|_| purpose == Purpose::Run)
+        .map(|id| used.begin_use(tenant, container_id(id)));
     let container = match continues {
         Some(container) => container,
         None => {
@@ -148,6 +156,7 @@ pub(crate) async fn plan_run(
         policy,
         secrets,
         container,
+        foreground_use,
         resolved,
         routed,
         sandbox,

@@ -122,6 +122,7 @@ pub(crate) async fn prepare_run(
         offer: plan.routed.map(|routed| routed.offer),
         library,
         container: plan.container,
+        _foreground_use: plan.foreground_use,
         max_turns,
         spend_check,
     })

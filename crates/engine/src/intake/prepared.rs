@@ -9,6 +9,7 @@ use prowess_wire::Dropped;
 use prowess_wire::neutral::{Request, Tool};
 
 use crate::client_features::ClientFeatures;
+use crate::containers::foreground_containers::ForegroundUse;
 use crate::containers::run_container::{RunContainer, record_skills};
 use crate::engine::Engine;
 use crate::error::RunError;
@@ -32,6 +33,8 @@ pub(crate) struct PreparedRun {
     pub(crate) library: Option<Arc<StoredLibrary>>,
     /// The container that the request continues in.
     pub(crate) container: RunContainer,
+    /// Makes kept runs wait for that container until this run has ended.
+    pub(crate) _foreground_use: Option<ForegroundUse>,
     /// Turns that the request allows.
     pub(crate) max_turns: Option<u32>,
     /// Whether the run may go on after a turn.

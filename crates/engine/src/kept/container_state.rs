@@ -26,6 +26,7 @@ use prowess_store::{
 
 use super::container_contents::{StoredContents, stage_files};
 use super::container_retry::ContainerRetry;
+use crate::containers::foreground_containers::ForegroundContainers;
 use crate::error::RunError;
 
 #[cfg(test)]
@@ -50,6 +51,25 @@ pub(crate) struct ContainerState {
 }
 
 impl ContainerState {
+    /// Holds a container for a run that has not begun to use it, once no other run does.
+    ///
+    /// # Errors
+    /// The sandbox's `container-busy` when another run has it for too long.
+    pub(crate) async fn wait_until_free(
+        store: &Store,
+        foreground: &ForegroundContainers,
+        lease: &RunLease,
+        container: &str,
+    ) -> Result<(), RunError> {
+        let mut retry = ContainerRetry::default();
+        wait_for_hold(store, lease, container, &mut retry).await?;
+        // Runs that are not kept use none that is held, but may have begun to before.
+        while foreground.is_used(&lease.tenant, container) {
+            retry.wait(container).await?;
+        }
+        Ok(())
+    }
+
     /// Holds a container for a run that has not committed anything of it yet. Files that are
     /// not part of the container's last generation, because others have changed them, are
     /// part of the next change.
@@ -255,18 +275,30 @@ async fn hold(
     container: &str,
     retry: &mut ContainerRetry,
 ) -> Result<ContainerFiles, RunError> {
-    let not_found = || RunError::ContainerNotFound {
-        id: container.to_owned(),
-    };
+    wait_for_hold(store, lease, container, retry).await?;
+    let files = store.container_files(&lease.tenant, container).await?;
+    files.ok_or_else(|| not_found(container))
+}
+
+async fn wait_for_hold(
+    store: &Store,
+    lease: &RunLease,
+    container: &str,
+    retry: &mut ContainerRetry,
+) -> Result<(), RunError> {
     loop {
         match store.hold_container(lease, container).await? {
-            HoldOutcome::Held { .. } => break,
+            HoldOutcome::Held { .. } => return Ok(()),
             HoldOutcome::Busy { .. } => retry.wait(container).await?,
-            HoldOutcome::NotFound => return Err(not_found()),
+            HoldOutcome::NotFound => return Err(not_found(container)),
         }
     }
-    let files = store.container_files(&lease.tenant, container).await?;
-    files.ok_or_else(not_found)
+}
+
+fn not_found(container: &str) -> RunError {
+    RunError::ContainerNotFound {
+        id: container.to_owned(),
+    }
 }
 
 fn sandbox_error(error: SandboxError) -> RunError {

@@ -45,6 +45,9 @@ pub struct RunJournal {
     store: Store,
     run: String,
     owned: tokio::sync::Mutex<OwnedRun>,
+    /// When the lease was last renewed, on this server's own clock. It is read while the store
+    /// does not answer a write, which has [`Self::owned`].
+    renewed: Mutex<Instant>,
     pending: Mutex<PendingEvents>,
     /// Closed when this server stops running the run.
     stored: watch::Sender<StoredLog>,
@@ -59,8 +62,6 @@ pub struct RunJournal {
 #[derive(Debug)]
 struct OwnedRun {
     lease: RunLease,
-    /// When the lease was last renewed, on this server's own clock.
-    renewed: Instant,
     /// Whether it was handed over, so that this server writes nothing more: what it wrote would
     /// renew the lease before another server has claimed the run.
     is_handed_over: bool,
@@ -112,9 +113,9 @@ impl RunJournal {
             run: lease.run.clone(),
             owned: tokio::sync::Mutex::new(OwnedRun {
                 lease,
-                renewed: claimed,
                 is_handed_over: false,
             }),
+            renewed: Mutex::new(claimed),
             pending: Mutex::new(PendingEvents::after(last_seq, log_bytes)),
             stored: watch::Sender::new(StoredLog {
                 last_seq,
@@ -236,7 +237,7 @@ impl RunJournal {
             .append_step(&mut owned.lease, step, changes, lease_time());
         match appended.await? {
             AppendOutcome::Committed => {
-                owned.renewed = started;
+                self.set_renewed(started);
                 if let Some(last) = last {
                     self.set_stored(last);
                 }
@@ -297,6 +298,16 @@ impl RunJournal {
         Ok(())
     }
 
+    /// Leaves the run to whichever server claims it when its lease has run out: this one cannot go
+    /// on with it now, and has not died of it.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn give_up(&self) -> Result<(), StoreError> {
+        let owned = self.owned.lock().await;
+        self.store.give_up_run(&owned.lease).await.map(drop)
+    }
+
     /// Puts the run back into the queue: it has no finished step, and cannot begin now. Returns
     /// whether it is there: not if this server has lost it, or it is to be cancelled.
     ///
@@ -332,7 +343,8 @@ impl RunJournal {
 
     /// Stores events and renews the lease until the owner must stop, which it returns, or
     /// [`end_maintenance`](Self::end_maintenance) is called. What it is writing then is written:
-    /// a transaction that is dropped may be committed or not.
+    /// a transaction that is dropped may be committed or not. The owner must stop too if the
+    /// store has not answered when the lease is about to run out.
     pub(crate) async fn maintain(&self) -> Option<JournalStop> {
         let mut is_over = self.is_over.subscribe();
         // Not at once: what a quick run has written by then is stored with its next step.
@@ -345,13 +357,21 @@ impl RunJournal {
                 _ = is_over.wait_for(|is_over| *is_over) => return None,
                 _ = interval.tick() => {}
             }
-            let result = match self.flush().await {
-                Ok(()) => self.renew_if_due().await,
-                Err(stop) => Err(stop),
+            let writing = async {
+                let result = self.note_loss(self.flush_and_renew().await);
+                // Read last: what is refused because of it is no loss. A step may have the lock,
+                // and get no answer either.
+                (result, self.owned.lock().await.is_handed_over)
             };
-            let result = self.note_loss(result);
-            // Looked at last: what is refused because of it is no loss.
-            if self.owned.lock().await.is_handed_over {
+            let (result, is_handed_over) = tokio::select! {
+                biased;
+                written = writing => written,
+                // Returned at once: the write that the store does not answer has the lock.
+                () = self.lease_end() => {
+                    return self.note_loss(Err(JournalStop::LeaseOver)).err();
+                }
+            };
+            if is_handed_over {
                 // The sender is here, so there is always a value.
                 let _ = is_over.wait_for(|is_over| *is_over).await;
                 return None;
@@ -362,34 +382,58 @@ impl RunJournal {
         }
     }
 
+    async fn flush_and_renew(&self) -> Result<(), JournalStop> {
+        self.flush().await?;
+        self.renew_if_due().await
+    }
+
+    /// Waits until this server must stop, because the store does not answer. If the process itself
+    /// did not run for longer than its lease, the store still has a moment to answer: it knows who
+    /// owns the run.
+    async fn lease_end(&self) {
+        let mut wait = self.time_to_stop().max(lease_margin());
+        while !wait.is_zero() {
+            let start = Instant::now();
+            tokio::time::sleep(wait).await;
+            wait = match start.elapsed() > wait + lease_margin() {
+                true => lease_margin(),
+                false => self.time_to_stop(),
+            };
+        }
+    }
+
+    /// How long this server may go on if it cannot renew the lease.
+    fn time_to_stop(&self) -> Duration {
+        let safe = lease_time().saturating_sub(lease_margin());
+        safe.saturating_sub(self.renewed().elapsed())
+    }
+
     /// The run has ended on this server: [`maintain`](Self::maintain) begins nothing more.
     pub(crate) fn end_maintenance(&self) {
         self.is_over.send_replace(true);
     }
 
     async fn renew_if_due(&self) -> Result<(), JournalStop> {
-        let mut owned = self.owned.lock().await;
+        let owned = self.owned.lock().await;
         if owned.is_handed_over {
             return Ok(());
         }
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(JournalStop::CancelRequested);
         }
-        if owned.renewed.elapsed() < renew_interval() {
+        if self.renewed().elapsed() < renew_interval() {
             return Ok(());
         }
         let started = Instant::now();
         match self.store.renew_lease(&owned.lease, lease_time()).await {
             Ok(LeaseStatus::Held) => {
-                owned.renewed = started;
+                self.set_renewed(started);
                 Ok(())
             }
             Ok(LeaseStatus::CancelRequested) => Err(JournalStop::CancelRequested),
             Ok(LeaseStatus::Lost) => Err(JournalStop::Lost),
             // Whatever the database answers, this server stops before another can own the run.
-            Err(error) if owned.renewed.elapsed() + lease_margin() >= lease_time() => {
-                Err(JournalStop::Store(error))
-            }
+            Err(error) if self.time_to_stop().is_zero() => Err(JournalStop::Store(error)),
             Err(error) => {
                 tracing::warn!(%error, run = self.run, "cannot renew the lease of a run");
                 Ok(())
@@ -399,10 +443,18 @@ impl RunJournal {
 
     /// Notes whether the run is lost, before it is given up with the commands that it waits for.
     fn note_loss(&self, result: Result<(), JournalStop>) -> Result<(), JournalStop> {
-        if let Err(JournalStop::Lost | JournalStop::Store(_)) = &result {
+        if let Err(JournalStop::Lost | JournalStop::LeaseOver | JournalStop::Store(_)) = &result {
             self.ownership.set_lost();
         }
         result
+    }
+
+    fn renewed(&self) -> Instant {
+        *self.renewed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_renewed(&self, at: Instant) {
+        *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = at;
     }
 
     /// The events up to this number are stored.

@@ -22,6 +22,14 @@ pub enum JournalStop {
     /// The run has written more events than are stored of one.
     #[error("the run has written more than {} MiB", MAX_LOG_BYTES >> 20)]
     LogFull,
+    /// The lease was not renewed in time, as the store did not answer: another server may own
+    /// the run from now on.
+    #[error("the lease could not be renewed in time")]
+    LeaseOver,
+    /// Someone else still uses the container of a run that is resumed: a server that lost the
+    /// run. It is resumed again when its lease has run out.
+    #[error("the container of the run is still in use")]
+    ContainerInUse,
     /// The store failed, so what was stored is unknown. The run is resumed when its lease has
     /// run out.
     #[error("the journal cannot be written: {0}")]

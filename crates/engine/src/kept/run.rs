@@ -1,13 +1,16 @@
 //! Runs a kept run: from its beginning, or from where a server that died left it.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use prowess_sandbox::ContainerSetup;
+use prowess_sandbox::{ContainerSetup, Error as SandboxError};
 use prowess_store::{JournalStep, RunLease, RunState, StepKind, UsageRow};
-use prowess_wire::neutral::{ApiError, Response};
+use prowess_toolbox::ToolboxError;
+use prowess_wire::neutral::{ApiError, ErrorKind, Response};
 
 use super::container_state::ContainerState;
 use super::journal::RunJournal;
@@ -20,9 +23,11 @@ use super::steps::{KeptSteps, RunStart};
 use crate::containers::run_container::RunContainer;
 use crate::engine::{Engine, RunRequest};
 use crate::error::RunError;
+use crate::ids::container_id;
 use crate::intake::plan::Purpose;
 use crate::intake::prepare::prepare_run;
 use crate::intake::prepared::PreparedRun;
+use crate::intake::skill_request::SkillRequest;
 use crate::turns::answer_writer::EventSink;
 use crate::turns::run_loop::{RunLoop, RunStop};
 
@@ -116,6 +121,8 @@ impl KeptRun {
             let journal = Arc::clone(&self.journal);
             let writes_record = Arc::new(AtomicBool::new(false));
             let running = self.run_steps(engine, request, usage, observer, &writes_record);
+            // Each server that resumed the run would repeat a panic, and pay for a turn again.
+            let running = AssertUnwindSafe(running).catch_unwind();
             // The journal is flushed and the lease renewed while the run waits for anything.
             let maintaining = journal.maintain();
             tokio::pin!(running, maintaining);
@@ -123,8 +130,8 @@ impl KeptRun {
                 end = &mut running => {
                     // What is being written is written before the caller ends the run.
                     journal.end_maintenance();
-                    maintaining.await;
-                    end
+                    let end = end.unwrap_or_else(|_| failed_internally());
+                    end_unless_stopped(end, maintaining.await)
                 }
                 Some(stop) = &mut maintaining => {
                     // Set before the run is dropped, which writes its record.
@@ -210,7 +217,8 @@ impl KeptRun {
                         }),
                     };
                     let restored;
-                    (restored, is_recreated) = recorded.restore(&lease, id).await?;
+                    let restoring = recorded.restore(&lease, id).await;
+                    (restored, is_recreated) = restoring.map_err(resume_later_if_busy)?;
                     state = Some(restored);
                 }
                 let container = RunContainer {
@@ -224,6 +232,9 @@ impl KeptRun {
                 (Some(container), earlier)
             }
         };
+        if !is_resumed {
+            hold_requested(engine, &journal, &request).await?;
+        }
         let prepared = Box::pin(prepare_run(engine, request, Purpose::KeptRun, continues)).await?;
         if !is_resumed {
             state = hold_existing(&journal, &prepared).await?;
@@ -251,8 +262,28 @@ impl KeptRun {
     }
 }
 
-/// Holds the container that a new run continues in, before the model is called: others may not
-/// use it until the run ends, and one that is in use is an error of the request.
+/// Holds the container that a new run names, before its uploads and skills are placed there:
+/// others may not use it until the run ends, and one that is in use is an error of the request.
+async fn hold_requested(
+    engine: &Engine,
+    journal: &RunJournal,
+    request: &RunRequest,
+) -> Result<(), RunError> {
+    let requested = SkillRequest::from_request(request.client, &request.request)?;
+    let Some(requested) = requested.container else {
+        return Ok(());
+    };
+    let (store, id) = (engine.store(), container_id(&requested));
+    let record = store.container(&request.tenant, &id).await?;
+    if !record.is_some_and(|record| record.is_ours()) {
+        // Preparing the run finds out whether it is an upstream's.
+        return Ok(());
+    }
+    let lease = journal.lease().await;
+    ContainerState::wait_until_free(store, engine.foreground_containers(), &lease, &id).await
+}
+
+/// The state of the container that a new run continues in, and holds.
 async fn hold_existing(
     journal: &RunJournal,
     prepared: &PreparedRun,
@@ -264,6 +295,36 @@ async fn hold_existing(
     let (store, lease) = (prepared.context.engine.store(), journal.lease().await);
     let opened = ContainerState::open(store, workspace.sandbox(), &lease, id);
     Ok(Some(opened.await?))
+}
+
+/// How a run ended whose journal stopped at the same time: what the store has refused or not
+/// answered is missing from the log, so that whoever resumes the run ends it.
+fn end_unless_stopped(end: KeptEnd, stop: Option<JournalStop>) -> KeptEnd {
+    match stop {
+        Some(stop @ (JournalStop::Lost | JournalStop::LeaseOver | JournalStop::Store(_))) => {
+            KeptEnd::GivenUp(stop)
+        }
+        _ => end,
+    }
+}
+
+fn failed_internally() -> KeptEnd {
+    let message = "internal error; the server's log has the details";
+    KeptEnd::Failed(Box::new(ApiError {
+        code: Some("run-failed".to_owned()),
+        ..ApiError::new(ErrorKind::Api, message)
+    }))
+}
+
+/// A resumed run that finds its container in use has not failed: it has the container, and a
+/// server that lost the run has not released it yet.
+fn resume_later_if_busy(error: RunError) -> RunStop {
+    match error {
+        RunError::Toolbox(ToolboxError::Sandbox(SandboxError::ContainerBusy { .. })) => {
+            JournalStop::ContainerInUse.into()
+        }
+        error => error.into(),
+    }
 }
 
 impl From<RunStop> for KeptEnd {
@@ -292,12 +353,14 @@ impl From<JournalStop> for KeptEnd {
             JournalStop::LogFull | JournalStop::ContainerChanged => {
                 KeptEnd::Failed(Box::new(ApiError {
                     code: Some("run-failed".to_owned()),
-                    ..ApiError::new(prowess_wire::neutral::ErrorKind::Conflict, stop.to_string())
+                    ..ApiError::new(ErrorKind::Conflict, stop.to_string())
                 }))
             }
-            stop @ (JournalStop::Lost | JournalStop::Store(_) | JournalStop::Outage(_)) => {
-                KeptEnd::GivenUp(stop)
-            }
+            stop @ (JournalStop::Lost
+            | JournalStop::LeaseOver
+            | JournalStop::ContainerInUse
+            | JournalStop::Store(_)
+            | JournalStop::Outage(_)) => KeptEnd::GivenUp(stop),
         }
     }
 }

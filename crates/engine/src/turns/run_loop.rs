@@ -70,7 +70,10 @@ impl From<JournalStop> for RunStop {
         match stop {
             // Nothing was stored, and trying again would not help.
             JournalStop::Store(
-                error @ (StoreError::QuotaExceeded { .. } | StoreError::StorageFull { .. }),
+                error @ (StoreError::QuotaExceeded { .. }
+                | StoreError::StorageFull { .. }
+                | StoreError::Invalid { .. }
+                | StoreError::NulInText),
             ) => RunStop::Failed(error.into()),
             stop => RunStop::Journal(stop),
         }

@@ -134,6 +134,11 @@ impl Audited {
             metrics::counter!("prowess_audit_refusals_dropped_total").increment(1);
             return None;
         }
+        let is_cancelled = outcome == AuditOutcome::Done && self.action.is_cancellation();
+        if is_cancelled && key.is_some() && !self.app.store().take_cancellation(&tenant) {
+            metrics::counter!("prowess_audit_cancellations_dropped_total").increment(1);
+            return None;
+        }
         let origin = request_origin(&self.app, key, id, headers);
         let (store, action) = (self.app.store().clone(), self.action);
         Some(async move {

@@ -34,6 +34,23 @@ pub(crate) fn batch(batch: &BatchRecord) -> Value {
     })
 }
 
+/// What a batch keeps of the request that created it: clients give it no metadata of their own.
+pub(crate) fn request_metadata(digest: &str, betas: Option<&str>) -> String {
+    json!({ "request_digest": digest, "betas": betas }).to_string()
+}
+
+/// The betas that the requests of a batch use, from what the batch keeps.
+pub(crate) fn request_betas(metadata: &str) -> Option<String> {
+    let metadata: Value = serde_json::from_str(metadata).ok()?;
+    metadata.get("betas")?.as_str().map(str::to_owned)
+}
+
+/// The digest of the request that created a batch, if the batch has it.
+pub(crate) fn request_digest(batch: &BatchRecord) -> Option<String> {
+    let metadata: Value = serde_json::from_str(&batch.metadata).ok()?;
+    metadata.get("request_digest")?.as_str().map(str::to_owned)
+}
+
 /// A line of the results, without its end.
 pub(crate) fn result_line(result: &BatchResult) -> String {
     let custom_id = Value::from(result.custom_id.as_str());

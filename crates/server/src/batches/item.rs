@@ -4,6 +4,7 @@ use prowess_store::NewBatchItem;
 use prowess_wire::raw::RawObject;
 use prowess_wire::{excerpt, parsed_excess};
 
+use crate::kept_runs::secrets::names_secrets;
 use crate::read_body::MAX_KEPT_EXCESS;
 
 /// Characters of `custom_id` in Anthropic's API.
@@ -146,6 +147,12 @@ fn parse_model_request(
     if fields.stream {
         return invalid("its `stream` must be false, as results of a batch are not streamed");
     }
+    if names_secrets(json.as_bytes(), &request) {
+        return invalid(
+            "it cannot have `domain_secrets`, or tokens and headers for MCP servers, because \
+             secrets are not stored",
+        );
+    }
     Ok(json.as_bytes().to_vec())
 }
 
@@ -204,6 +211,7 @@ mod tests {
             "{}",
             r#"{"model":""}"#,
             r#"{"model":"m","stream":true}"#,
+            r#"{"model":"m","mcp_servers":[{"authorization_token":"x"}]}"#,
         ] {
             let json = format!("{{\"custom_id\":\"a\",\"params\":{params}}}");
             assert_eq!(parse(&json), ("invalid_request", "params"), "{params}");

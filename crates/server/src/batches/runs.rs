@@ -14,6 +14,8 @@ pub(crate) struct NewBatchRun<'a> {
     pub(crate) api_key: Option<&'a str>,
     pub(crate) client: ClientDialect,
     pub(crate) body: Bytes,
+    /// The betas of Anthropic's API that it uses, as in their header.
+    pub(crate) betas: Option<String>,
     /// The same for the same request of the same batch, and for no other.
     pub(crate) idempotency_key: String,
 }

@@ -11,6 +11,7 @@ use prowess_store::{
 use prowess_wire::neutral::{ApiError, ErrorKind};
 use prowess_wire::{ClientDialect, render_client_error};
 
+use super::anthropic::request_betas;
 use super::runs::{BatchRuns, NewBatchRun};
 use super::settings::BatchSettings;
 
@@ -240,11 +241,13 @@ impl<R: BatchRuns> ScheduleSteps<R> {
             return Ok(Submission::Done);
         };
         let client = client_dialect(&item.dialect);
+        let metadata = item.request_metadata.as_deref();
         let new = NewBatchRun {
             tenant,
             api_key: item.api_key.as_deref(),
             client,
             body: body.into(),
+            betas: metadata.and_then(request_betas),
             idempotency_key: run_name(reference),
         };
         let error = match self.runs.submit(new).await {

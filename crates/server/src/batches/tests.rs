@@ -295,6 +295,7 @@ async fn a_request_submitted_before_a_crash_is_not_submitted_twice() {
         api_key: None,
         client: prowess_wire::ClientDialect::Messages,
         body: Bytes::from_static(b"{\"n\":0}"),
+        betas: None,
         idempotency_key: format!("batch:{}:{}", item.batch, item.seq),
     });
     run.await.unwrap();
@@ -479,6 +480,7 @@ async fn a_request_that_waits_for_its_limits_ends_when_its_batch_is_cancelled() 
         api_key: None,
         client: prowess_wire::ClientDialect::Messages,
         body: Bytes::from_static(b"{}"),
+        betas: None,
         idempotency_key: format!("batch:{}:1", batch.id),
     });
     let run = run.await.unwrap();

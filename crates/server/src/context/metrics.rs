@@ -18,7 +18,8 @@ const LONG_HISTOGRAMS: [&str; 2] = ["prowess_run_seconds", "prowess_tool_call_se
 
 /// Counters of what was lost. They have a value from the start: the rate of a counter that
 /// appears only when something is lost would miss the first loss.
-const LOSS_COUNTERS: [&str; 5] = [
+const LOSS_COUNTERS: [&str; 6] = [
+    "prowess_audit_cancellations_dropped_total",
     "prowess_audit_refusals_dropped_total",
     "prowess_log_lines_dropped_total",
     "prowess_run_records_dropped_total",

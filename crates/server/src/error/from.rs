@@ -11,6 +11,9 @@ use super::HttpError;
 
 /// Retry delay when a tenant has too many runs that have not ended.
 const OPEN_RUNS_RETRY_SECONDS: u64 = 10;
+/// Retry delay when a tenant has too many batches that have not ended. They take longer than runs,
+/// and SDKs ignore delays of more than a minute.
+const OPEN_BATCHES_RETRY_SECONDS: u64 = 60;
 
 impl From<StoreError> for HttpError {
     fn from(error: StoreError) -> Self {
@@ -37,7 +40,11 @@ impl From<StoreError> for HttpError {
             | StoreError::BatchInProgress { .. }
             | StoreError::Invalid { .. }
             | StoreError::Interrupted(_) => StatusCode::BAD_REQUEST,
-            StoreError::TooManyBatches { .. } => StatusCode::TOO_MANY_REQUESTS,
+            StoreError::TooManyBatches { .. } => {
+                let status = StatusCode::TOO_MANY_REQUESTS;
+                let error = HttpError::new(status, error.code(), error.to_string());
+                return error.retry_after(OPEN_BATCHES_RETRY_SECONDS);
+            }
             StoreError::TooManyChanges { wait, .. } => {
                 let status = StatusCode::TOO_MANY_REQUESTS;
                 let refused = HttpError::new(status, error.code(), error.to_string());

@@ -43,6 +43,15 @@ pub(crate) struct Attachment {
     request: StoredRequest,
 }
 
+/// Who is sent the response of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Requester {
+    /// The request that has begun it.
+    First,
+    /// One that was sent again. Many may be, and each reads a result that may be large.
+    Repeated,
+}
+
 /// How a client follows the events of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct FollowOptions {
@@ -128,7 +137,11 @@ impl Attachment {
 
     /// The response that a client gets which sent the request, now or again, for as long as it
     /// has access.
-    pub(crate) async fn respond(self, lost: LostAccess) -> Result<Response, HttpError> {
+    pub(crate) async fn respond(
+        self,
+        requester: Requester,
+        lost: LostAccess,
+    ) -> Result<Response, HttpError> {
         let request = &self.request;
         let options = FollowOptions {
             adds_ids: !request.json_array,
@@ -139,16 +152,9 @@ impl Attachment {
         let name = HeaderValue::from_str(&self.run);
         let mut response = match (request.stream, request.background) {
             (true, _) => self.follow(options, lost).await?,
-            (false, true) if self.request.client() == ClientDialect::Responses => {
-                Json(self.response_object().await?).into_response()
-            }
-            // Only Responses has an object for a response that is not complete.
-            (false, true) => {
-                let run = render::kept_run(&self.current().await?);
-                (StatusCode::ACCEPTED, Json(run)).into_response()
-            }
+            (false, true) => self.show(requester).await?,
             (false, false) => tokio::select! {
-                response = self.wait() => response?,
+                response = self.wait(requester) => response?,
                 refusal = lost => return Err(refusal),
             },
         };
@@ -164,7 +170,7 @@ impl Attachment {
     }
 
     /// Waits for the end of the run.
-    async fn wait(self) -> Result<Response, HttpError> {
+    async fn wait(&self, requester: Requester) -> Result<Response, HttpError> {
         let mut events = RunEvents::new(&self.app, &self.tenant, &self.run);
         let mut unsupported = UnsupportedFields::default();
         while let Some(more) = events.next().await? {
@@ -174,13 +180,37 @@ impl Attachment {
                 }
             }
         }
-        let run = match events.ended() {
-            Some(run) => run.clone(),
-            None => self.current().await?,
-        };
+        let mut answer = self.begin_answer(requester).await?;
+        let run = events.read_run().await?;
+        count_result(&mut answer, &run).await?;
         let mut response = outcome_response(&run, self.request.client())?;
         unsupported.write_header(response.headers_mut());
-        Ok(response)
+        Ok(send(answer, response))
+    }
+
+    /// The run as it is now, for a client that does not wait for its end.
+    async fn show(&self, requester: Requester) -> Result<Response, HttpError> {
+        let mut answer = self.begin_answer(requester).await?;
+        let run = self.current().await?;
+        count_result(&mut answer, &run).await?;
+        let response = match self.request.client() {
+            ClientDialect::Responses => Json(response_object(&run, &self.request)?).into_response(),
+            // Only Responses has an object for a response that is not complete.
+            _ => (StatusCode::ACCEPTED, Json(render::kept_run(&run))).into_response(),
+        };
+        Ok(send(answer, response))
+    }
+
+    /// The memory of the answer that is made of the run's result. Who has begun the run needs none:
+    /// its request, sent again after a refusal, would begin another run.
+    async fn begin_answer(&self, requester: Requester) -> Result<Option<StoredAnswer>, HttpError> {
+        match requester {
+            Requester::First => Ok(None),
+            Requester::Repeated => {
+                let answer = StoredAnswer::begin(&self.app, &self.tenant).await?;
+                Ok(Some(answer))
+            }
+        }
     }
 
     /// The events of the run as a stream in its client's dialect, for as long as the client has
@@ -219,9 +249,7 @@ impl Attachment {
             if failed_at_start(&first) {
                 // It is written when the run has ended.
                 while events.next().await?.is_some() {}
-                if let Some(run) = events.ended() {
-                    return outcome_response(run, client);
-                }
+                return outcome_response(&events.read_run().await?, client);
             }
         }
         let kind = if options.json_array {
@@ -254,6 +282,24 @@ impl Attachment {
     fn context(&self) -> Result<ReplyContext, HttpError> {
         let context = self.request.reply_context(&self.run);
         context.map_err(|error| HttpError::internal("run-malformed", &error))
+    }
+}
+
+/// Counts the result of a run for the answer that is made of it.
+async fn count_result(
+    answer: &mut Option<StoredAnswer>,
+    run: &JournalRun,
+) -> Result<(), HttpError> {
+    match answer {
+        Some(answer) => answer.count(run.result.as_deref()).await,
+        None => Ok(()),
+    }
+}
+
+fn send(answer: Option<StoredAnswer>, response: Response) -> Response {
+    match answer {
+        Some(answer) => answer.send(response),
+        None => response,
     }
 }
 
@@ -364,6 +410,94 @@ impl Follower {
             self.numbers.write(&bytes, out);
         } else {
             out.extend_from_slice(&bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderMap;
+    use prowess_store::{
+        BeginOutcome, EndOutcome, NewJournalRun, RunResult, RunState, Store, StoreConfig,
+    };
+    use serde_json::json;
+
+    use super::*;
+    use crate::kept_runs::stored_request::NewStoredRequest;
+    use crate::settings::ServerSettings;
+
+    /// A request whose run has ended.
+    async fn ended(store: &Store, tenant: &TenantId, background: bool) -> (String, StoredRequest) {
+        let request = StoredRequest::new(NewStoredRequest {
+            client: ClientDialect::Messages,
+            model: "m",
+            stream: false,
+            json_array: false,
+            background,
+            headers: &HeaderMap::new(),
+            body: br#"{"model":"m","max_tokens":1,"messages":[]}"#,
+            auto: None,
+            max_turns: None,
+            created: 0,
+            recorder: None,
+            webhook: None,
+        });
+        let run = Store::new_run_id().unwrap();
+        let new = NewJournalRun {
+            id: &run,
+            api_key: None,
+            dialect: "messages",
+            model: "m",
+            kept: true,
+            format: 1,
+            idempotency_key: None,
+            request_digest: "d",
+            request: &request.to_bytes().unwrap(),
+        };
+        let lease = Duration::from_secs(600);
+        let started = store.begin_run(tenant, &new, "a", lease).await.unwrap();
+        let BeginOutcome::Started(lease) = started else {
+            panic!("{started:?}");
+        };
+        let result = RunResult {
+            state: RunState::Completed,
+            body: &RunOutcome::Response(json!({"id": "msg_1"})).to_json(),
+            events: None,
+        };
+        let outcome = store.end_run(&lease, &result, &[]).await.unwrap();
+        assert_eq!(outcome, EndOutcome::Ended);
+        (run, request)
+    }
+
+    #[tokio::test]
+    async fn a_repeated_request_waits_for_its_tenants_turn_to_read_a_result() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::local(folder.path())).await;
+        let store = store.unwrap();
+        let settings = ServerSettings {
+            upload_wait: Duration::ZERO,
+            ..ServerSettings::default()
+        };
+        let app = App::new(store.clone(), settings);
+        let tenant = TenantId::default_tenant();
+        for (background, status) in [(false, StatusCode::OK), (true, StatusCode::ACCEPTED)] {
+            let (run, request) = ended(&store, &tenant, background).await;
+            let respond = async |requester| {
+                let attachment =
+                    Attachment::new(&app, tenant.clone(), run.clone(), request.clone());
+                let lost: LostAccess = Box::pin(std::future::pending());
+                let response = attachment.respond(requester, lost).await;
+                response.map_or_else(|error| error.status, |response| response.status())
+            };
+            let mut reads = Vec::new();
+            while let Ok(permit) = app.transfers().acquire_stored_read(&tenant).await {
+                reads.push(permit);
+            }
+            let refused = respond(Requester::Repeated).await;
+            assert_eq!(refused, StatusCode::TOO_MANY_REQUESTS, "{background}");
+            assert_eq!(respond(Requester::First).await, status);
+            drop(reads);
+            assert_eq!(respond(Requester::Repeated).await, status);
         }
     }
 }

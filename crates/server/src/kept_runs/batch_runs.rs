@@ -1,5 +1,6 @@
 //! Kept runs for the requests of batches.
 
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use prowess_provider::CallError;
 use prowess_skill::Digest;
 use prowess_store::{Error as StoreError, Store, TenantId};
@@ -10,6 +11,7 @@ use prowess_wire::raw::RawObject;
 use super::cancel;
 use super::key::find_key;
 use super::outcome::RunOutcome;
+use super::secrets::names_secrets;
 use super::stored_request::{NewStoredRequest, StoredRequest};
 use super::submit::{Submission, Submitted, submit};
 use crate::app::App;
@@ -17,6 +19,9 @@ use crate::batches::runs::{BatchRunOutcome, BatchRuns, NewBatchRun};
 use crate::error::HttpError;
 use crate::limits::{Estimate, RequestRefusal};
 use crate::route::gateway::resolve_route;
+
+/// The betas of Anthropic's API that a request uses.
+const BETA_HEADER: HeaderName = HeaderName::from_static("anthropic-beta");
 
 /// The kept runs of a server.
 #[derive(Clone)]
@@ -37,13 +42,14 @@ impl BatchRuns for KeptBatchRuns {
             // It was admitted before.
             return Ok(run);
         }
-        if prowess_engine::names_secrets(&new.body) {
+        let parsed = RawObject::parse(&new.body);
+        if parsed.is_ok_and(|raw| names_secrets(&new.body, &raw)) {
             return Err(ApiError {
                 code: Some("keep-with-secrets".to_owned()),
                 ..ApiError::new(
                     ErrorKind::InvalidRequest,
-                    "a request of a batch cannot have `domain_secrets`, because secrets are not \
-                     stored",
+                    "a request of a batch cannot have `domain_secrets`, or tokens and headers for \
+                     MCP servers, because secrets are not stored",
                 )
             });
         }
@@ -150,13 +156,19 @@ fn stored_request(new: &NewBatchRun<'_>) -> Result<StoredRequest, WireError> {
         .ok_or_else(|| WireError::Missing {
             field: "model".to_owned(),
         })?;
+    let betas = new.betas.as_deref();
+    let betas = betas.and_then(|betas| HeaderValue::from_str(betas).ok());
+    let headers: HeaderMap = betas
+        .map(|betas| (BETA_HEADER, betas))
+        .into_iter()
+        .collect();
     let request = StoredRequest::new(NewStoredRequest {
         client: new.client,
         model: &model,
         stream: false,
         json_array: false,
         background: false,
-        headers: &axum::http::HeaderMap::new(),
+        headers: &headers,
         body: &new.body,
         auto: None,
         max_turns: None,

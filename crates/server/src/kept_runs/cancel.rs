@@ -35,16 +35,21 @@ pub(crate) async fn cancel(
     tenant: &TenantId,
     run: &str,
 ) -> Result<CancelledRun, HttpError> {
-    let outcome = {
-        // The request of the run may be large.
+    let (outcome, ended) = {
+        // The request of the run may be large, and so may its result.
         let _permit = app.transfers().acquire_stored_read(tenant).await?;
-        request(app, tenant, run).await?
+        let outcome = request(app, tenant, run).await?;
+        let ended = match outcome {
+            CancelOutcome::Requested => None,
+            CancelOutcome::Cancelled | CancelOutcome::AlreadyEnded(_) => {
+                Some(app.store().journal_run(tenant, run).await?)
+            }
+        };
+        (outcome, ended)
     };
-    let current = match outcome {
-        CancelOutcome::Requested => wait(app, tenant, run).await?,
-        CancelOutcome::Cancelled | CancelOutcome::AlreadyEnded(_) => {
-            app.store().journal_run(tenant, run).await?
-        }
+    let current = match ended {
+        Some(ended) => ended,
+        None => wait(app, tenant, run).await?,
     };
     Ok(CancelledRun {
         run: current,

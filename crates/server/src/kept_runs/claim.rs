@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use prowess_engine::{FORMAT, lease_time};
-use prowess_store::{ClaimedRun, RunResult, RunState};
+use prowess_store::{ClaimedRun, RunLease, RunResult, RunState};
 use tokio_util::sync::CancellationToken;
 
 use super::outcome::RunOutcome;
@@ -21,6 +21,9 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const FAILURE_INTERVAL: Duration = Duration::from_secs(10);
 /// Runs claimed at once.
 const MAX_CLAIMS: usize = 8;
+/// Servers that may die with a run in succession, without a finished step in between. A run that
+/// is resumed again and again may be what they die of, and there would be no server for any other.
+const MAX_LOSSES: u32 = 10;
 
 /// Claims runs until the server stops.
 pub(crate) async fn run(app: App, stop: CancellationToken) {
@@ -69,6 +72,11 @@ async fn claim(app: &App) -> Result<(), prowess_store::Error> {
 }
 
 async fn start(app: &App, run: ClaimedRun, claimed: Instant) -> Result<(), prowess_store::Error> {
+    if run.losses > MAX_LOSSES {
+        // Another server died when it read the journal to end the run.
+        let outcome = RunOutcome::Error(task::lost_too_often());
+        return fail_unread(app, &run.lease, &outcome).await;
+    }
     let local = app.local_runs();
     let slot = match run.cancel_requested {
         // It only has to be ended.
@@ -83,17 +91,8 @@ async fn start(app: &App, run: ClaimedRun, claimed: Instant) -> Result<(), prowe
         Ok(request) => request,
         Err(error) => {
             tracing::error!(%error, run = run.lease.run, "the request of a run cannot be read");
-            let outcome = RunOutcome::without_result(RunState::Failed).to_json();
-            let result = RunResult {
-                state: RunState::Failed,
-                body: &outcome,
-                events: None,
-            };
-            return app
-                .store()
-                .end_run(&run.lease, &result, &[])
-                .await
-                .map(drop);
+            let outcome = RunOutcome::without_result(RunState::Failed);
+            return fail_unread(app, &run.lease, &outcome).await;
         }
     };
     let is_cancelled = run.cancel_requested;
@@ -104,8 +103,23 @@ async fn start(app: &App, run: ClaimedRun, claimed: Instant) -> Result<(), prowe
         request,
         key: run.api_key,
         slot,
+        is_lost_too_often: run.losses >= MAX_LOSSES,
     };
     tracing::debug!(run = name, "run claimed");
     task::spawn(app, pending, None, is_cancelled);
     Ok(())
+}
+
+/// Ends a run of which no server can read what is stored. Webhooks do not announce it.
+async fn fail_unread(
+    app: &App,
+    lease: &RunLease,
+    outcome: &RunOutcome,
+) -> Result<(), prowess_store::Error> {
+    let result = RunResult {
+        state: RunState::Failed,
+        body: &outcome.to_json(),
+        events: None,
+    };
+    app.store().end_run(lease, &result, &[]).await.map(drop)
 }

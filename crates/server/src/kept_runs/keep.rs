@@ -67,8 +67,13 @@ impl KeepHeaders {
         })
     }
 
-    /// Whether and how a request is kept. An upstream that has background responses of its
-    /// own (`is_native`) keeps them itself, unless a header requests it here.
+    /// The client's name for the request, if it has one.
+    pub(crate) fn idempotency_key(&self) -> Option<&str> {
+        self.idempotency_key.as_deref()
+    }
+
+    /// Whether and how a request is kept. One in the background always is, also if its upstream has
+    /// background responses of its own: those would be found, cancelled and paid there only.
     ///
     /// # Errors
     /// When the request contradicts itself.
@@ -77,7 +82,6 @@ impl KeepHeaders {
         client: ClientDialect,
         task: ModelTask,
         raw: &RawObject<'_>,
-        is_native: bool,
     ) -> Result<Option<Keep>, HttpError> {
         if task != ModelTask::Generate {
             return Ok(None);
@@ -85,7 +89,7 @@ impl KeepHeaders {
         let in_body = client == ClientDialect::Responses && raw.get("background") == Some("true");
         let background = in_body || self.background;
         let by_header = self.keep || self.idempotency_key.is_some() || self.webhook.is_some();
-        if !by_header && (!background || is_native) {
+        if !by_header && !background {
             return Ok(None);
         }
         if in_body && raw.get("store") == Some("false") {

@@ -3,6 +3,7 @@
 //! | module | owns |
 //! |---|---|
 //! | `keep` | whether a request is to be kept |
+//! | `secrets` | whether a request has secrets, and so cannot be kept |
 //! | `stored_request` | a request, as stored with its run |
 //! | `submit` | beginning a run, or finding the one that an idempotency key names |
 //! | `pending_run` | a run that is about to start |
@@ -44,6 +45,7 @@ pub(crate) mod release;
 pub(crate) mod response_object;
 mod run_events;
 mod run_meter;
+pub(crate) mod secrets;
 mod step_stream;
 pub(crate) mod stored_request;
 pub(crate) mod submit;

@@ -56,7 +56,11 @@ impl RunOutcome {
         let RunOutcome::Error(error) = self else {
             return false;
         };
-        matches!(error.code.as_deref(), Some("run-cancelled" | "run-failed"))
+        let code = error.code.as_deref();
+        matches!(
+            code,
+            Some("run-cancelled" | "run-failed" | "run-lost-too-often")
+        )
     }
 
     /// Status and body as the client reads them.

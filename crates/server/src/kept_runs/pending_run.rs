@@ -17,4 +17,6 @@ pub(crate) struct PendingRun {
     /// The id of its key; none for the operator.
     pub(crate) key: Option<String>,
     pub(crate) slot: RunSlot,
+    /// Whether so many servers died with it that it is not resumed again.
+    pub(crate) is_lost_too_often: bool,
 }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use prowess_engine::{LogEvent, StoredLog, parse_chunk};
-use prowess_store::{Error as StoreError, JournalRun, TenantId};
+use prowess_store::{Error as StoreError, JournalRun, RunState, TenantId};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -47,7 +47,6 @@ pub(super) struct RunEvents {
     /// Since when the store has failed. Those who follow a run drop [`next`](Self::next) to send
     /// a ping, and call it again.
     failing_since: Option<Instant>,
-    ended: Option<JournalRun>,
 }
 
 impl RunEvents {
@@ -62,7 +61,6 @@ impl RunEvents {
             poll: FIRST_WAIT,
             polling: None,
             failing_since: None,
-            ended: None,
         }
     }
 
@@ -70,16 +68,34 @@ impl RunEvents {
     pub(super) async fn next(&mut self) -> Result<Option<Vec<LogEvent>>, StoreError> {
         loop {
             match self.try_next().await {
-                Err(error) if error.is_transient() => {
-                    let since = *self.failing_since.get_or_insert_with(Instant::now);
-                    if since.elapsed() > MAX_OUTAGE {
-                        return Err(error);
-                    }
-                    tokio::time::sleep(OUTAGE_POLL_INTERVAL).await;
-                }
+                Err(error) if error.is_transient() => self.wait_for_store(error).await?,
                 found => return found,
             }
         }
+    }
+
+    /// The run as it is now, with its result if it has ended.
+    pub(super) async fn read_run(&mut self) -> Result<JournalRun, StoreError> {
+        loop {
+            let found = self.app.store().journal_run(&self.tenant, &self.run);
+            match found.await {
+                Err(error) if error.is_transient() => self.wait_for_store(error).await?,
+                found => return found,
+            }
+        }
+    }
+
+    /// Waits until the store is tried again.
+    ///
+    /// # Errors
+    /// With the error of the store, if it has failed for too long.
+    async fn wait_for_store(&mut self, error: StoreError) -> Result<(), StoreError> {
+        let since = *self.failing_since.get_or_insert_with(Instant::now);
+        if since.elapsed() > MAX_OUTAGE {
+            return Err(error);
+        }
+        tokio::time::sleep(OUTAGE_POLL_INTERVAL).await;
+        Ok(())
     }
 
     async fn try_next(&mut self) -> Result<Option<Vec<LogEvent>>, StoreError> {
@@ -90,12 +106,12 @@ impl RunEvents {
                 self.wait_for_local().await;
                 continue;
             }
-            let run = match stored {
+            let state = match stored {
                 Some(_) if !has_all => None,
                 // Read before the events: after this, a run that has ended has no more.
                 _ => {
                     let store = self.app.store();
-                    Some(store.journal_run(&self.tenant, &self.run).await?)
+                    Some(store.journal_state(&self.tenant, &self.run).await?)
                 }
             };
             let read = self.read().await?;
@@ -103,8 +119,7 @@ impl RunEvents {
             if let Some(events) = read {
                 return Ok(Some(events));
             }
-            if let Some(run) = run.filter(|run| run.state.is_terminal()) {
-                self.ended = Some(run);
+            if state.is_some_and(RunState::is_terminal) {
                 return Ok(None);
             }
             // Another server has the run, or nobody.
@@ -183,11 +198,6 @@ impl RunEvents {
         {
             self.stored = None;
         }
-    }
-
-    /// The run, after its last event was read.
-    pub(super) fn ended(&self) -> Option<&JournalRun> {
-        self.ended.as_ref()
     }
 }
 

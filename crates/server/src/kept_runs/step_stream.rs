@@ -92,8 +92,12 @@ impl StepFollower {
                 }
                 Ok(Ok(None)) => {
                     self.is_over = true;
-                    if let Some(run) = self.events.ended() {
-                        self.writer.write_end(run, &mut out);
+                    match self.events.read_run().await {
+                        Ok(run) => self.writer.write_end(&run, &mut out),
+                        Err(error) => {
+                            tracing::warn!(%error, "cannot read the end of a run");
+                            return None;
+                        }
                     }
                 }
                 Ok(Err(error)) => {

@@ -5,6 +5,7 @@ use std::time::Instant;
 use axum::http::StatusCode;
 use prowess_engine::{FORMAT, lease_time};
 use prowess_store::{BeginOutcome, Error as StoreError, NewJournalRun, Store, TenantId};
+use prowess_wire::ClientDialect;
 
 use super::pending_run::PendingRun;
 use super::stored_request::StoredRequest;
@@ -82,6 +83,7 @@ pub(crate) async fn submit(
                 request: submission.request,
                 key,
                 slot,
+                is_lost_too_often: false,
             })))
         }
         (BeginOutcome::Started(_), None) => {
@@ -92,26 +94,42 @@ pub(crate) async fn submit(
             }
             Ok(Submitted::Queued(Box::new(submission.request)))
         }
-        (
-            BeginOutcome::Existing {
-                run,
-                same_request: true,
-            },
-            _,
-        ) => Ok(Submitted::Existing { run }),
-        (
-            BeginOutcome::Existing {
-                run,
-                same_request: false,
-            },
-            _,
-        ) => {
-            let message = "this `Idempotency-Key` was sent with another request; use another \
-                           key, or send the same request";
-            let error = HttpError::new(StatusCode::CONFLICT, "idempotency-key-reused", message);
-            Err(error.with_detail("run", run).without_retry())
+        (BeginOutcome::Existing { run, same_request }, _) => {
+            let run = existing(run, same_request)?;
+            Ok(Submitted::Existing { run })
         }
     }
+}
+
+/// The run that a request with this idempotency key has begun, if there is one.
+///
+/// # Errors
+/// When that was another request, or the store fails.
+pub(crate) async fn find(
+    app: &App,
+    tenant: &TenantId,
+    idempotency_key: &str,
+    client: ClientDialect,
+    digest: &str,
+) -> Result<Option<String>, HttpError> {
+    let found = app
+        .store()
+        .find_started_run(tenant, idempotency_key, client.as_str(), digest);
+    match found.await? {
+        Some(BeginOutcome::Existing { run, same_request }) => existing(run, same_request).map(Some),
+        Some(BeginOutcome::Started(_)) | None => Ok(None),
+    }
+}
+
+/// The run of a repeated request; an error if that was another request.
+fn existing(run: String, same_request: bool) -> Result<String, HttpError> {
+    if same_request {
+        return Ok(run);
+    }
+    let message = "this `Idempotency-Key` was sent with another request; use another key, or send \
+                   the same request";
+    let error = HttpError::new(StatusCode::CONFLICT, "idempotency-key-reused", message);
+    Err(error.with_detail("run", run).without_retry())
 }
 
 /// Whether the request was sent before, and needs no other run.

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use prowess_engine::{KeptEnd, KeptRun, RunError, RunJournal};
+use prowess_engine::{JournalStop, KeptEnd, KeptRun, RunError, RunJournal};
 use prowess_provider::Route;
 use prowess_store::{KeyRecord, NewWebhook, RunState, TenantId, UsageRow};
-use prowess_wire::neutral::{ApiError, Response};
+use prowess_wire::neutral::{ApiError, ErrorKind, Response};
 use prowess_wire::{ClientDialect, ReplyContext, write_response};
 
 use super::claim_admission::{self, RunProgress};
@@ -73,6 +73,7 @@ async fn run(
         request,
         key,
         slot,
+        is_lost_too_often,
     } = pending;
     let (run, tenant) = (lease.run.clone(), lease.tenant.clone());
     let progress = match lease.next_step {
@@ -109,6 +110,7 @@ async fn run(
         repeats_steps: kept.repeats_steps(),
         progress,
         is_cancelled,
+        is_lost_too_often,
     };
     task.run(kept, key, meter).await;
     drop::<LocalRun>(local);
@@ -128,12 +130,17 @@ struct RunTask {
     progress: RunProgress,
     /// Whether it was to be cancelled then.
     is_cancelled: bool,
+    /// Whether so many servers died with it that it is not resumed again.
+    is_lost_too_often: bool,
 }
 
 impl RunTask {
     async fn run(mut self, kept: KeptRun, key: Option<String>, meter: Option<Meter>) {
         let journal = Arc::clone(kept.journal());
-        let prepared = self.prepare(key).await;
+        let prepared = match self.prepare(key).await {
+            Ok(_) if self.is_lost_too_often && !self.is_cancelled => Err(failed(lost_too_often())),
+            prepared => prepared,
+        };
         let (end, meter) = match prepared {
             Ok(route) => {
                 let (meter, admitted) = match meter {
@@ -176,6 +183,11 @@ impl RunTask {
                 tracing::warn!(%why, run = self.run, "a kept run is given up");
                 if let Some(meter) = meter {
                     meter.give_up();
+                }
+                let is_lost = matches!(why, JournalStop::Lost);
+                // If the store does not take it, the next server takes this one for dead.
+                if !is_lost && let Err(error) = journal.give_up().await {
+                    tracing::debug!(%error, run = self.run, "cannot note that a run is given up");
                 }
                 return;
             }
@@ -350,6 +362,17 @@ impl RunTask {
             tracing::warn!(%error, run = self.run, "items have other ids than in the stream");
             Vec::new()
         })
+    }
+}
+
+/// Why a run fails with which many servers died.
+pub(super) fn lost_too_often() -> ApiError {
+    let message = "the servers of this run died again and again at the same step, so it is not \
+                   resumed any more; the servers' logs may have the reason, for example that \
+                   memory ran out";
+    ApiError {
+        code: Some("run-lost-too-often".to_owned()),
+        ..ApiError::new(ErrorKind::Api, message)
     }
 }
 

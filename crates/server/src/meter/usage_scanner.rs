@@ -95,7 +95,7 @@ impl UsageScanner {
     }
 
     fn record_counts(&mut self, object: &[u8]) {
-        let Some(mut usage) = prowess_wire::read_token_counts(self.client, object) else {
+        let Some(mut usage) = prowess_wire::read_counts_or_total(self.client, object) else {
             return;
         };
         self.counted_text = self.text.bytes();

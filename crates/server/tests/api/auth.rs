@@ -647,6 +647,33 @@ async fn the_master_key_acts_for_the_tenant_it_names() {
 }
 
 #[tokio::test]
+async fn a_request_with_two_keys_or_two_tenants_is_refused() {
+    let server = locked().await;
+    let key = server.key("acme", &[KeyScope::Read]).await;
+    let bearer = format!("Bearer {key}");
+    for (name, first, second) in [
+        ("x-api-key", MASTER, key.as_str()),
+        ("x-api-key", key.as_str(), MASTER),
+        ("authorization", bearer.as_str(), "Bearer other"),
+        ("prowess-tenant", "acme", "default"),
+    ] {
+        for path in ["/v1/skills", "/mcp"] {
+            let call = server.get(TestDialect::OpenAi, path);
+            let call = match name {
+                "prowess-tenant" => call.key(MASTER),
+                _ => call,
+            };
+            let refused = call.header(name, first).header(name, second).send().await;
+            assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{name} {path}");
+        }
+    }
+    // A client may send its key in both headers.
+    let both = server.get(TestDialect::OpenAi, "/v1/skills").key(&key);
+    let both = both.header("authorization", &bearer);
+    assert_eq!(both.send().await.status, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn metrics_count_requests_by_route_and_hold_no_ids() {
     let server = locked().await;
     server

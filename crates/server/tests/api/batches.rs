@@ -4,8 +4,13 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{Method, StatusCode};
+use prowess_provider::Providers;
+use prowess_provider::config::{
+    AnthropicOptions, ModelConfig, ProviderConfig, ProviderKind, ProvidersConfig,
+};
 use prowess_server::{BatchSettings, SecretString, ServerSettings};
 use prowess_store::KeyScope;
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use serde_json::{Value, json};
 
 use crate::auth::small;
@@ -170,6 +175,11 @@ async fn a_batch_of_a_file_is_created_listed_and_cancelled() {
         (refused.status.as_u16(), refused.code().as_str()),
         (429, "too-many-batches")
     );
+    assert_eq!(refused.header("retry-after"), Some("60"));
+    let refused = server.post(TestDialect::Ga, MESSAGES);
+    let refused = refused.json(&json!({ "requests": [request("a")] })).await;
+    assert_eq!(refused.code(), "too-many-batches");
+    assert_eq!(refused.header("retry-after"), Some("60"));
 }
 
 #[tokio::test]
@@ -183,6 +193,13 @@ async fn a_batch_is_created_once_for_an_idempotency_key() {
     let first = create("one", &[request("a")]).await.ok();
     let again = create("one", &[request("a")]).await.ok();
     assert_eq!(first, again);
+    let other = create("one", &[request("b")]).await;
+    assert_eq!(
+        (other.status, other.code().as_str()),
+        (StatusCode::CONFLICT, "idempotency-key-reused")
+    );
+    assert_eq!(other.header("x-should-retry"), Some("false"));
+    assert_eq!(create("one", &[request("a")]).await.ok()["id"], first["id"]);
     // A request that was refused has created nothing.
     assert_eq!(create("two", &[]).await.code(), "batch-empty");
     let second = create("two", &[request("a")]).await.ok();
@@ -211,6 +228,9 @@ async fn a_batch_of_a_file_is_created_once_for_an_idempotency_key() {
         call.header("idempotency-key", "one").json(&body).await
     };
     let first = create("/v1/responses").await.ok();
+    assert_eq!(create("/v1/responses").await.ok()["id"], first["id"]);
+    let delete = server.delete(TestDialect::OpenAi, &format!("/v1/files/{file}"));
+    delete.send().await.ok();
     assert_eq!(create("/v1/responses").await.ok()["id"], first["id"]);
     let refused = create("/v1/chat/completions").await;
     assert_eq!(
@@ -268,6 +288,46 @@ async fn a_key_that_loses_its_scope_sends_no_more_requests_of_its_batches() {
     assert_eq!(error["type"], "permission_error", "{refused}");
     let message = error["message"].as_str().unwrap();
     assert!(message.contains("lacks a required scope: use"), "{message}");
+}
+
+#[tokio::test]
+async fn the_betas_that_a_batch_is_created_with_are_those_of_its_requests() {
+    let upstream = MockUpstream::start().await;
+    let message = json!({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+        "content": [{"type": "text", "text": "Hi"}], "stop_reason": "end_turn",
+        "stop_sequence": null, "usage": {"input_tokens": 1, "output_tokens": 1},
+    });
+    upstream.respond_always(MockResponse::json(200, &message.to_string()));
+    let provider = ProviderConfig::new("ant", ProviderKind::new(AnthropicOptions::default()));
+    let providers = Providers::new(ProvidersConfig {
+        providers: vec![
+            provider
+                .with_base_url(upstream.url())
+                .with_api_key("the-key-at-anthropic"),
+        ],
+        models: vec![ModelConfig::new("m", "ant")],
+        ..ProvidersConfig::default()
+    });
+    let server = Server::with(ServerSettings {
+        providers: Some(providers.unwrap()),
+        ..ServerSettings::default()
+    })
+    .await;
+    let params = json!({"model": "m", "max_tokens": 9, "messages": [
+        {"role": "user", "content": "Hello"},
+    ]});
+    let requests = json!({"requests": [{"custom_id": "a", "params": params}]});
+    let created = server.post(TestDialect::Ga, MESSAGES).header(
+        "anthropic-beta",
+        "message-batches-2024-09-24, context-1m-2025-08-07",
+    );
+    created.json(&requests).await.ok();
+    let _running = Running::serve(server, patient()).await;
+    let sent = upstream.next_request().await;
+    let betas = sent.header("anthropic-beta").unwrap_or_default();
+    assert!(betas.contains("context-1m-2025-08-07"), "{betas}");
+    assert!(!betas.contains("message-batches"), "{betas}");
 }
 
 #[tokio::test]

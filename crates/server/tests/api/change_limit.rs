@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use prowess_server::{SecretString, ServerSettings};
 use prowess_store::KeyScope;
+use serde_json::json;
 
 use crate::client::{Form, Server, TestDialect};
 use crate::owned_objects::{OWNER, OwnedObjects};
@@ -69,4 +70,44 @@ async fn who_has_deleted_too_much_is_refused_and_may_still_delete_keys_and_skill
     let made = made.form(&form.text("purpose", "user_data")).await.ok();
     let path = format!("/v1/files/{}", made["id"].as_str().unwrap());
     delete(&other, &path).await.ok();
+}
+
+#[tokio::test]
+async fn who_has_cancelled_much_still_cancels_without_filling_the_log() {
+    let settings = ServerSettings {
+        master_key: Some(SecretString::new(MASTER)),
+        ..ServerSettings::default()
+    };
+    let server = Server::with_store(settings, |config| config.changes_per_hour = 2).await;
+    let owner = server.key(OWNER, &[KeyScope::Use, KeyScope::Admin]).await;
+    let ga = TestDialect::Ga;
+    let params = json!({"model": "m", "max_tokens": 1, "messages": []});
+    let batch = json!({"requests": [{"custom_id": "a", "params": params}]});
+    let cancel_new = async |key: &str| {
+        let call = |path: &str| {
+            let call = server.post(ga, path).key(key);
+            call.header("prowess-tenant", OWNER)
+        };
+        let made = call("/v1/messages/batches").json(&batch).await.ok();
+        let path = format!("/v1/messages/batches/{}", made["id"].as_str().unwrap());
+        call(&format!("{path}/cancel")).send().await.ok();
+    };
+    let entries = async || {
+        let log = "/v1/admin/audit?action=batch.cancel";
+        let log = server.get(ga, log).key(&owner).send().await.ok();
+        log["data"].as_array().unwrap().len()
+    };
+    for _ in 0..4 {
+        cancel_new(&owner).await;
+    }
+    assert_eq!(entries().await, 2);
+    // What the operator cancels is always in the log.
+    cancel_new(MASTER).await;
+    assert_eq!(entries().await, 3);
+    // Cancelling leaves the other changes as they were.
+    for title in ["one", "two"] {
+        let body = json!({ "name": title, "scopes": ["use"] });
+        let made = server.post(ga, "/v1/admin/keys").key(&owner);
+        made.json(&body).await.ok();
+    }
 }

@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use futures_util::stream;
 use prowess_store::{NewFile, TenantId};
+use prowess_testkit::SkillFixture;
 use serde_json::json;
 
 use crate::client::{Form, Server, TestDialect};
@@ -255,6 +256,38 @@ async fn forms_without_a_file_or_with_nonsense_are_refused() {
         .json(&json!({}))
         .await;
     assert_eq!(json.code(), "form-missing");
+}
+
+#[tokio::test]
+async fn names_that_show_as_others_are_refused() {
+    let server = Server::new().await;
+    for name in ["invoice_\u{202e}fdp.exe", "a\u{200b}.txt", "\u{feff}a"] {
+        for (path, form, code) in [
+            (
+                "/v1/files",
+                Form::default().file("file", name, b"x"),
+                "file-name",
+            ),
+            (
+                "/v1/skills",
+                Form::skill(&SkillFixture::new("plain")).text("display_name", name),
+                "skill-title-invalid",
+            ),
+        ] {
+            let answer = server.post(TestDialect::Ga, path).form(&form).await;
+            assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{name:?}");
+            assert_eq!(answer.code(), code, "{name:?}");
+        }
+        let call = server.post(TestDialect::OpenAi, "/v1/containers");
+        let answer = call.json(&json!({ "name": name })).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{name:?}");
+        assert_eq!(answer.code(), "container-invalid", "{name:?}");
+    }
+    for name in ["\u{645}\u{6cc}\u{200c}\u{62e}.txt", "\u{5e9}\u{200f}.txt"] {
+        let form = Form::default().file("file", name, b"x");
+        let answer = server.post(TestDialect::Ga, "/v1/files").form(&form).await;
+        assert_eq!(answer.ok()["filename"], name);
+    }
 }
 
 #[tokio::test]

@@ -4,9 +4,13 @@
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::stream;
+use prowess_provider::config::{
+    ModelConfig, OpenAiOptions, Price, ProviderConfig, ProviderKind, ProvidersConfig,
+};
+use prowess_provider::{Env, Providers};
 use prowess_server::ServerSettings;
 use prowess_store::{BudgetPeriod, KeyBudget, KeyLimits, KeyScope};
-use prowess_testkit::upstream::MockResponse;
+use prowess_testkit::upstream::{MockResponse, MockUpstream};
 use serde_json::{Value, json};
 
 use crate::gateway::{ClientResponse, Gateway, KEY};
@@ -208,6 +212,68 @@ async fn what_has_no_token_counts_is_counted_as_a_request_without_a_price() {
     let of = |model: &str| sums.iter().find(|sum| sum["model"] == model).unwrap();
     assert_eq!(of("wild-tts")["requests_without_price"], 1);
     assert_eq!(of("wild-text")["requests_estimated"], 1);
+}
+
+#[tokio::test]
+async fn what_is_counted_otherwise_is_not_counted_as_nothing() {
+    let upstream = MockUpstream::start().await;
+    let oai = ProviderConfig::new("oai", ProviderKind::new(OpenAiOptions::default()))
+        .with_base_url(format!("{}/v1", upstream.url()))
+        .with_api_key(KEY);
+    let priced = ModelConfig {
+        price: Some(Price {
+            input: 3.0,
+            output: 15.0,
+            ..Price::default()
+        }),
+        ..ModelConfig::new("priced", "oai")
+    };
+    let providers = Providers::new(ProvidersConfig {
+        providers: vec![oai],
+        models: vec![priced],
+        env: Env::from_pairs([]),
+        ..ProvidersConfig::default()
+    });
+    let gateway = Gateway::with(ServerSettings {
+        providers: Some(providers.unwrap()),
+        ..ServerSettings::default()
+    })
+    .await;
+    for (path, model, answer) in [
+        (
+            "/v1/audio/transcriptions",
+            "priced",
+            r#"{"text":"a","usage":{"type":"tokens","input_tokens":10,"output_tokens":5}}"#,
+        ),
+        // Seconds are no tokens.
+        (
+            "/v1/audio/transcriptions",
+            "priced",
+            r#"{"text":"a","usage":{"type":"duration","seconds":9}}"#,
+        ),
+        // A total alone is input.
+        (
+            "/v1/rerank",
+            "oai/m1",
+            r#"{"results":[],"usage":{"total_tokens":56}}"#,
+        ),
+        (
+            "/v1/embeddings",
+            "oai/m2",
+            r#"{"object":"list","data":[],"model":"m2","usage":{"total_tokens":7}}"#,
+        ),
+    ] {
+        upstream.respond(MockResponse::json(200, answer));
+        let body = json!({"model": model, "input": "a"}).to_string();
+        let got = gateway.send(path, &[], body).await;
+        assert_eq!((got.status.as_u16(), got.text()), (200, answer), "{path}");
+    }
+    let sums = usage(&gateway).await;
+    let of = |model: &str| sums.iter().find(|sum| sum["model"] == model).unwrap();
+    assert!(of("priced")["cost"].as_f64().unwrap() > 0.0);
+    assert_eq!(of("priced")["requests_without_price"], 1);
+    assert_eq!(of("oai/m1")["input_tokens"], 56);
+    assert_eq!(of("oai/m2")["input_tokens"], 7);
 }
 
 #[tokio::test]

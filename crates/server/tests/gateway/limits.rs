@@ -139,6 +139,29 @@ async fn a_key_may_use_only_so_many_tokens() {
     assert!(refused.header("retry-after").is_some());
 }
 
+#[tokio::test]
+async fn counting_tokens_uses_none_of_a_key() {
+    let gateway = Gateway::start().await;
+    let limits = KeyLimits {
+        tokens_per_minute: Some(10),
+        ..KeyLimits::default()
+    };
+    let key = gateway.key("default", KeyScope::Use, &limits).await;
+    let body = question(ClientDialect::Messages, "small", false).to_string();
+    for _ in 0..3 {
+        let counted = MockResponse::json(200, r#"{"input_tokens": 7000}"#);
+        gateway.upstream.respond(counted);
+        let headers = [("x-api-key", key.as_str())];
+        let path = "/v1/messages/count_tokens";
+        let answer = gateway.send(path, &headers, body.clone()).await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_eq!(answer.text(), r#"{"input_tokens": 7000}"#);
+    }
+    gateway.upstream.respond(MockResponse::json(200, MESSAGES));
+    let answer = ask(&gateway, ClientDialect::Messages, "small", &key).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+}
+
 fn budget(nanos: u64, period: BudgetPeriod) -> KeyLimits {
     KeyLimits {
         budget: Some(KeyBudget { nanos, period }),
@@ -227,6 +250,34 @@ async fn a_run_pauses_once_the_budget_of_its_key_is_spent() {
         let refused = ask(&gateway, ClientDialect::Messages, "small", &key).await;
         assert_eq!(refused.status, 429, "{}", refused.text());
     }
+}
+
+#[tokio::test]
+async fn a_repeated_request_has_its_answer_although_it_has_spent_the_budget() {
+    let gateway = Gateway::start().await;
+    let skill = stored(&gateway).await;
+    let turn = model_response("ant/m1", false, "Let me see.", &load());
+    gateway.upstream.respond_always(turn);
+    // The first turn costs 240,000 billionths.
+    let limits = budget(200_000, BudgetPeriod::Ever);
+    let key = gateway.key("default", KeyScope::Use, &limits).await;
+    let request = request_naming(ClientDialect::Messages, "small", &skill, false);
+    let headers = [("x-api-key", key.as_str()), ("idempotency-key", "order-17")];
+    let send = |body: String| gateway.send("/v1/messages", &headers, body);
+    let first = send(request.to_string()).await;
+    assert_eq!(first.status, 200, "{}", first.text());
+    let refused = ask(&gateway, ClientDialect::Messages, "small", &key).await;
+    assert_eq!(refused.status, 429, "{}", refused.text());
+
+    let again = send(request.to_string()).await;
+    assert_eq!(again.status, 200, "{}", again.text());
+    assert_eq!(again.json(), first.json());
+    assert_eq!(again.header("prowess-run"), first.header("prowess-run"));
+    let mut other = request;
+    other["max_tokens"] = 7.into();
+    let other = send(other.to_string()).await;
+    assert_eq!(other.status, 409, "{}", other.text());
+    assert_eq!(gateway.upstream.requests().await.len(), 1);
 }
 
 #[tokio::test]

@@ -177,6 +177,24 @@ async fn a_response_in_the_background_is_deleted_with_its_run() {
     assert_eq!(gateway.get(&path, &[]).await.status, 404);
 }
 
+/// Its provider has such responses too, but they would be found and paid there only.
+#[tokio::test]
+async fn a_response_in_the_background_is_here_whatever_its_provider_has() {
+    let gateway = Gateway::start().await;
+    gateway.upstream.respond(MockResponse::never());
+    let request = json!({"model": "rsp/m1", "input": "Hello", "background": true});
+    let made = gateway.post(PATH, request.to_string()).await;
+    let path = format!("{PATH}/{}", id_of(made.text()));
+    let sent = gateway.upstream.next_request().await;
+    let sent: Value = serde_json::from_str(sent.text()).unwrap();
+    assert_eq!(sent.get("background"), None, "{sent}");
+    let found = gateway.get(&path, &[]).await;
+    assert_eq!(found.json()["status"], "in_progress", "{}", found.text());
+    let cancelled = gateway.post(&format!("{path}/cancel"), "").await;
+    assert_eq!(cancelled.json()["status"], "cancelled");
+    gateway.upstream.client_disconnected().await;
+}
+
 #[tokio::test]
 async fn an_answer_is_not_kept_when_the_client_does_not_want_it() {
     let gateway = Gateway::start().await;

@@ -107,6 +107,15 @@ impl AuditAction {
             )
     }
 
+    /// Whether it cancels what is in progress. It is never refused, so the log takes only so many
+    /// entries of it: otherwise creating and cancelling, which costs nothing, would fill the disk.
+    pub fn is_cancellation(self) -> bool {
+        matches!(
+            self,
+            AuditAction::RunCancel | AuditAction::BatchCancel | AuditAction::ResponseCancel
+        )
+    }
+
     /// Whether it is refused while less than the reserve is free. Deleting frees space.
     pub(super) fn needs_space(self) -> bool {
         matches!(

@@ -1,6 +1,7 @@
 //! How many changes the keys of a tenant make. The log only grows: otherwise a key that moves a label
 //! back and forth, or creates and deletes files, would fill it, and nobody could upload anything any
-//! more.
+//! more. Cancelling is never refused, because what is not cancelled goes on and costs: beyond the
+//! limit it leaves no entry.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -26,6 +27,8 @@ pub(crate) struct ChangeBudget {
 struct ChangeWindow {
     began: Instant,
     changes: u32,
+    /// Counted apart: who cancels much may still change other things.
+    cancellations: u32,
 }
 
 impl Store {
@@ -40,6 +43,14 @@ impl Store {
     /// [`AuditAction::is_counted`]: crate::AuditAction::is_counted
     pub fn check_changes(&self, tenant: &TenantId) -> Result<()> {
         self.change_budget().check(tenant)
+    }
+
+    /// Whether the log takes another entry of what a key of a tenant has cancelled
+    /// ([`AuditAction::is_cancellation`]). If so, it is counted.
+    ///
+    /// [`AuditAction::is_cancellation`]: crate::AuditAction::is_cancellation
+    pub fn take_cancellation(&self, tenant: &TenantId) -> bool {
+        self.change_budget().take_cancellation(tenant)
     }
 }
 
@@ -76,6 +87,15 @@ impl ChangeBudget {
         });
     }
 
+    /// Counts another cancellation of a tenant; false when the log has as many as it takes.
+    fn take_cancellation(&self, tenant: &TenantId) -> bool {
+        self.in_window(tenant, |window| {
+            let is_taken = window.cancellations < self.limit;
+            window.cancellations += u32::from(is_taken);
+            is_taken
+        })
+    }
+
     fn in_window<T>(&self, tenant: &TenantId, act: impl FnOnce(&mut ChangeWindow) -> T) -> T {
         let now = Instant::now();
         let mut windows = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,6 +105,7 @@ impl ChangeBudget {
         let new = || ChangeWindow {
             began: now,
             changes: 0,
+            cancellations: 0,
         };
         let window = windows.entry(tenant.clone()).or_insert_with(new);
         if now.duration_since(window.began) >= WINDOW {
@@ -124,6 +145,17 @@ mod tests {
         assert_eq!(code(budget.check(&one)), "too-many-changes");
         assert_eq!(code(budget.take(&one)), "too-many-changes");
         budget.take(&other).unwrap();
+    }
+
+    #[test]
+    fn cancellations_are_counted_apart() {
+        let budget = ChangeBudget::new(2);
+        let tenant = TenantId::default_tenant();
+        let taken = [(); 3].map(|()| budget.take_cancellation(&tenant));
+        assert_eq!(taken, [true, true, false]);
+        budget.take(&tenant).unwrap();
+        let other = TenantId::new("other").unwrap();
+        assert!(budget.take_cancellation(&other));
     }
 
     #[test]

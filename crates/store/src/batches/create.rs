@@ -30,7 +30,8 @@ pub struct NewBatch<'a> {
     pub dialect: &'a str,
     /// The id of the key that the request was authenticated with; `None` for the operator.
     pub api_key: Option<&'a str>,
-    /// The client's metadata, as JSON.
+    /// The client's metadata, as JSON. One of messages gets its own once its requests are received:
+    /// [`Store::set_received_metadata`].
     pub metadata: &'a str,
     /// The file with the requests.
     pub input_file: Option<&'a str>,
@@ -202,6 +203,24 @@ impl Store {
             true => AddItemsOutcome::Added,
             false => AddItemsOutcome::Duplicates(duplicates),
         })
+    }
+
+    /// Sets the metadata of a batch of messages whose requests are being received.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn set_received_metadata(
+        &self,
+        tenant: &TenantId,
+        batch: &str,
+        metadata: &str,
+    ) -> Result<()> {
+        let sql = Sql::new("UPDATE batches SET metadata = ")
+            .push_bind("", metadata)
+            .push_bind(" WHERE tenant = ", tenant.as_str())
+            .push_bind(" AND id = ", batch)
+            .push(" AND state = 'receiving'");
+        self.db().execute(sql).await.map(drop)
     }
 
     /// Lets a batch run whose requests are complete. `None` when it was cancelled or deleted,

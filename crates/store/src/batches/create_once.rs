@@ -4,7 +4,7 @@
 //! found by them, and ids still sort by time.
 
 use crate::Store;
-use crate::db::Tx;
+use crate::db::{Sql, Tx};
 use crate::error::{Error, Result};
 use crate::id;
 use crate::quota;
@@ -37,8 +37,7 @@ impl Store {
         limits: &BatchLimits,
         idempotency_key: &str,
     ) -> Result<CreateBatchOutcome> {
-        // Ids are unique over all tenants.
-        let digits = id::name_digits(&format!("{tenant}\n{idempotency_key}"));
+        let digits = id_digits(tenant, idempotency_key);
         self.disk_space().check(0)?;
         let mut tx = self.db().begin().await?;
         // Two requests of the tenant at the same moment find one batch.
@@ -63,6 +62,28 @@ impl Store {
         tx.commit().await?;
         Ok(CreateBatchOutcome::Created(Box::new(created)))
     }
+
+    /// The batch of this kind that an earlier request of the tenant with this idempotency key has
+    /// created, unless its requests are still being received.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn find_created_batch(
+        &self,
+        tenant: &TenantId,
+        kind: BatchKind,
+        idempotency_key: &str,
+    ) -> Result<Option<BatchRecord>> {
+        let sql = select_by_digits(tenant, kind, &id_digits(tenant, idempotency_key));
+        let row = self.db().fetch_optional(sql).await?;
+        let found = row.as_ref().map(BatchRecord::from_row).transpose()?;
+        Ok(found.filter(|batch| batch.state != BatchState::Receiving))
+    }
+}
+
+/// The random digits of a batch's id. Ids are unique over all tenants.
+fn id_digits(tenant: &TenantId, idempotency_key: &str) -> String {
+    id::name_digits(&format!("{tenant}\n{idempotency_key}"))
 }
 
 async fn find(
@@ -71,10 +92,14 @@ async fn find(
     kind: BatchKind,
     digits: &str,
 ) -> Result<Option<BatchRecord>> {
-    let sql = BatchRecord::select()
-        .push_bind(" WHERE tenant = ", tenant.as_str())
-        .push_bind(" AND kind = ", kind.as_str())
-        .push_bind(" AND id LIKE ", format!("%{digits}"));
+    let sql = select_by_digits(tenant, kind, digits);
     let row = tx.fetch_optional(sql).await?;
     row.as_ref().map(BatchRecord::from_row).transpose()
+}
+
+fn select_by_digits(tenant: &TenantId, kind: BatchKind, digits: &str) -> Sql {
+    BatchRecord::select()
+        .push_bind(" WHERE tenant = ", tenant.as_str())
+        .push_bind(" AND kind = ", kind.as_str())
+        .push_bind(" AND id LIKE ", format!("%{digits}"))
 }

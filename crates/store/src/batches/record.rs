@@ -89,7 +89,7 @@ pub struct BatchRecord {
     pub api_key: Option<String>,
     /// Its state.
     pub state: BatchState,
-    /// The client's metadata, as JSON.
+    /// The client's metadata, as JSON; of messages, what the server keeps of their request.
     pub metadata: String,
     /// The file with the requests.
     pub input_file: Option<String>,

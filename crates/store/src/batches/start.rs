@@ -36,6 +36,8 @@ pub struct UnsubmittedItem {
     pub dialect: String,
     /// The id of the key that the batch was created with; `None` for the operator.
     pub api_key: Option<String>,
+    /// What the server keeps of the request that created its batch; of batches of messages only.
+    pub request_metadata: Option<String>,
     /// Whether its batch is being cancelled: it must not become a run any more.
     pub is_cancelled: bool,
 }
@@ -160,7 +162,8 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<UnsubmittedItem>> {
         let sql = Sql::new(
-            "SELECT i.batch, i.seq, b.dialect, b.api_key, b.state
+            "SELECT i.batch, i.seq, b.dialect, b.api_key, b.state,
+                CASE WHEN b.kind = 'messages' THEN b.metadata END AS request_metadata
              FROM batch_items i JOIN batches b ON b.id = i.batch
              WHERE i.state IN ('running', 'stopping') AND i.run IS NULL AND i.tenant = ",
         )
@@ -172,6 +175,7 @@ impl Store {
                 item: BatchItemRef::from_row(row)?,
                 dialect: row.text("dialect")?,
                 api_key: row.optional_text("api_key")?,
+                request_metadata: row.optional_text("request_metadata")?,
                 is_cancelled: row.text("state")? == BatchState::Cancelling.as_str(),
             })
         };

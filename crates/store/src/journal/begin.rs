@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::Store;
-use crate::db::{Sql, Tx};
+use crate::db::{DbRow, Sql, Tx};
 use crate::error::{Error, Result};
 use crate::quota::StorageUsage;
 use crate::tenant::TenantId;
@@ -122,6 +122,24 @@ impl Store {
             .await
     }
 
+    /// The run that a tenant has begun with this idempotency key, as [`BeginOutcome::Existing`] for
+    /// a request with this dialect and digest; `None` if there is none.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn find_started_run(
+        &self,
+        tenant: &TenantId,
+        idempotency_key: &str,
+        dialect: &str,
+        request_digest: &str,
+    ) -> Result<Option<BeginOutcome>> {
+        let sql = select_started_run(tenant, Some(idempotency_key));
+        let row = self.db().fetch_optional(sql).await?;
+        row.map(|row| started_run(&row, dialect, request_digest))
+            .transpose()
+    }
+
     async fn insert_run(
         &self,
         tenant: &TenantId,
@@ -217,18 +235,26 @@ async fn existing_run(
     tenant: &TenantId,
     new: &NewJournalRun<'_>,
 ) -> Result<BeginOutcome> {
+    let sql = select_started_run(tenant, new.idempotency_key);
+    // It may have been deleted since the insertion was refused.
+    let row = tx.fetch_optional(sql).await?.ok_or(Error::Busy)?;
+    started_run(&row, new.dialect, new.request_digest)
+}
+
+fn select_started_run(tenant: &TenantId, idempotency_key: Option<&str>) -> Sql {
     let sql = Sql::new(
         "SELECT id, dialect, request_digest FROM journal_runs
          WHERE tenant = $1 AND idempotency_key = $2",
     );
-    let sql = sql.bind(tenant.as_str()).bind(new.idempotency_key);
-    // It may have been deleted since the insertion was refused.
-    let row = tx.fetch_optional(sql).await?.ok_or(Error::Busy)?;
+    sql.bind(tenant.as_str()).bind(idempotency_key)
+}
+
+fn started_run(row: &DbRow, dialect: &str, request_digest: &str) -> Result<BeginOutcome> {
     // The same body in another dialect is another request: its client cannot read the response of
     // the first one. The digest is of the body alone.
-    let is_same_body = row.text("request_digest")? == new.request_digest;
+    let is_same_body = row.text("request_digest")? == request_digest;
     Ok(BeginOutcome::Existing {
         run: row.text("id")?,
-        same_request: is_same_body && row.text("dialect")? == new.dialect,
+        same_request: is_same_body && row.text("dialect")? == dialect,
     })
 }

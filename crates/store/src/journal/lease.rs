@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::run_owner::{IS_SUSPECT, RunOwner};
 use crate::Store;
 use crate::db::{DbRow, Sql};
 use crate::error::Result;
@@ -47,6 +48,9 @@ pub struct ClaimedRun {
     pub request: Vec<u8>,
     /// Whether it is to be cancelled.
     pub cancel_requested: bool,
+    /// How many servers died with it since its last finished step. Those that released it, or
+    /// gave it up, are not counted.
+    pub losses: u32,
 }
 
 /// What a renewal found.
@@ -68,6 +72,9 @@ impl Store {
     /// finished steps or are to be cancelled. Those that are taken over are of `newest_format` from then on: their next
     /// steps are written in it.
     ///
+    /// Of the runs that were lost several times since their last finished step, an owner has one
+    /// at a time: one of them may be what its servers died of, and the others go on without it.
+    ///
     /// # Errors
     /// When the store cannot be read or written.
     pub async fn claim_runs(
@@ -81,31 +88,24 @@ impl Store {
     ) -> Result<Vec<ClaimedRun>> {
         let mut tx = self.db().begin().await?;
         let clock = tx.database().clock();
-        let sql = Sql::new(
-            "SELECT id FROM journal_runs
-             WHERE kept = 1 AND state IN ('queued', 'running') AND lease_until <= ",
-        )
-        .push(clock)
-        .push_bind(" AND format <= ", newest_format);
-        let sql = if except.is_empty() {
-            sql
-        } else {
-            sql.push(" AND (cancel_requested = 1 OR tenant NOT IN ")
-                .push_list(except.iter().map(TenantId::as_str))
-                .push(")")
-        };
-        let sql = if except_keys.is_empty() {
-            sql
-        } else {
-            sql.push(
-                " AND (next_step > 0 OR cancel_requested = 1 OR api_key IS NULL
-                  OR api_key NOT IN ",
-            )
-            .push_list(except_keys)
-            .push(")")
-        };
-        let sql = sql.push_bind(" ORDER BY lease_until, id LIMIT ", i64::from(limit));
-        let rows = tx.fetch_all(sql.for_update_skip_locked()).await?;
+        let claimable = || select_claimable(clock, newest_format, except, except_keys);
+        let suspect = claimable()
+            .push(" AND ")
+            .push(IS_SUSPECT)
+            .push(" AND NOT EXISTS (SELECT 1 FROM journal_runs WHERE state = 'running'")
+            .push(" AND lease_until > ")
+            .push(clock)
+            .push_bind(" AND owner LIKE ", format!("{owner} %"))
+            .push(" AND ")
+            .push(IS_SUSPECT)
+            .push(") ORDER BY lease_until, id LIMIT 1");
+        let mut rows = tx.fetch_all(suspect.for_update_skip_locked()).await?;
+        let rest = i64::from(limit) - i64::from(!rows.is_empty());
+        let others = claimable()
+            .push(" AND (owner IS NULL OR NOT ")
+            .push(IS_SUSPECT)
+            .push_bind(") ORDER BY lease_until, id LIMIT ", rest);
+        rows.extend(tx.fetch_all(others.for_update_skip_locked()).await?);
         let ids = rows.iter().map(|row| row.text("id"));
         let ids = ids.collect::<Result<Vec<_>>>()?;
         if ids.is_empty() {
@@ -113,18 +113,18 @@ impl Store {
             return Ok(Vec::new());
         }
         let sql =
-            Sql::new("UPDATE journal_runs SET state = 'running', epoch = epoch + 1, owner = ")
-                .push_bind("", owner)
-                .push_bind(", format = ", newest_format)
-                .push(", lease_until = ")
-                .push(clock)
-                .push_bind(" + ", micros(lease))
-                .push(" WHERE id IN ")
-                .push_list(&ids)
-                .push(
-                    " RETURNING id, tenant, epoch, next_step, api_key, dialect, model,
-                    request, cancel_requested",
-                );
+            Sql::new("UPDATE journal_runs SET state = 'running', epoch = epoch + 1, owner = ");
+        let sql = push_owners(sql, &rows, owner)?
+            .push_bind(", format = ", newest_format)
+            .push(", lease_until = ")
+            .push(clock)
+            .push_bind(" + ", micros(lease))
+            .push(" WHERE id IN ")
+            .push_list(&ids)
+            .push(
+                " RETURNING id, tenant, epoch, next_step, api_key, dialect, model,
+                    request, cancel_requested, owner",
+            );
         let rows = tx.fetch_all(sql).await?;
         let claimed = rows.iter().map(ClaimedRun::from_row);
         let mut claimed = claimed.collect::<Result<Vec<_>>>()?;
@@ -167,6 +167,19 @@ impl Store {
         Ok(self.db().execute(sql).await? == 1)
     }
 
+    /// Gives up a run that this server cannot go on with now. It is claimed when its lease has run
+    /// out, and that is no loss: its server has not died. Returns whether it was still held.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub async fn give_up_run(&self, lease: &RunLease) -> Result<bool> {
+        let sql = Sql::new("UPDATE journal_runs SET owner = NULL WHERE id = ")
+            .push_bind("", &lease.run)
+            .push_bind(" AND epoch = ", lease.epoch)
+            .push(" AND state = 'running'");
+        Ok(self.db().execute(sql).await? == 1)
+    }
+
     /// Gives back a run that was claimed and not started, to be claimed before all others. One
     /// without finished steps waits in the queue again, where it can be cancelled at once. Returns
     /// whether it was still held.
@@ -202,8 +215,61 @@ impl Store {
     }
 }
 
+/// Kept runs that no server owns, without the end of the statement.
+fn select_claimable(
+    clock: &'static str,
+    newest_format: i64,
+    except: &[TenantId],
+    except_keys: &[String],
+) -> Sql {
+    let sql = Sql::new(
+        "SELECT id, owner, next_step FROM journal_runs
+         WHERE kept = 1 AND state IN ('queued', 'running') AND lease_until <= ",
+    )
+    .push(clock)
+    .push_bind(" AND format <= ", newest_format);
+    let sql = if except.is_empty() {
+        sql
+    } else {
+        sql.push(" AND (cancel_requested = 1 OR tenant NOT IN ")
+            .push_list(except.iter().map(TenantId::as_str))
+            .push(")")
+    };
+    if except_keys.is_empty() {
+        return sql;
+    }
+    sql.push(
+        " AND (next_step > 0 OR cancel_requested = 1 OR api_key IS NULL
+          OR api_key NOT IN ",
+    )
+    .push_list(except_keys)
+    .push(")")
+}
+
+/// Appends the new owner of each row: with the losses of those that have still their last one.
+fn push_owners(sql: Sql, rows: &[DbRow], owner: &str) -> Result<Sql> {
+    let mut sql = sql;
+    let mut has_lost = false;
+    for row in rows {
+        let Some(last) = row.optional_text("owner")? else {
+            continue;
+        };
+        let next = RunOwner::parse(&last).claimed_by(owner, row.int("next_step")?);
+        sql = if has_lost { sql } else { sql.push("CASE id") };
+        has_lost = true;
+        sql = sql
+            .push_bind(" WHEN ", row.text("id")?)
+            .push_bind(" THEN ", next.to_text());
+    }
+    Ok(match has_lost {
+        true => sql.push_bind(" ELSE ", owner).push(" END"),
+        false => sql.push_bind("", owner),
+    })
+}
+
 impl ClaimedRun {
     fn from_row(row: &DbRow) -> Result<Self> {
+        let owner = row.optional_text("owner")?;
         Ok(ClaimedRun {
             lease: RunLease {
                 run: row.text("id")?,
@@ -216,6 +282,7 @@ impl ClaimedRun {
             model: row.text("model")?,
             request: row.optional_bytes("request")?.unwrap_or_default(),
             cancel_requested: row.flag("cancel_requested")?,
+            losses: owner.map_or(0, |owner| RunOwner::parse(&owner).losses),
         })
     }
 }

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `run_state` | the states of a run |
 //! | `begin` | the row with which a run begins; idempotency keys |
+//! | `run_owner` | the name of a run's owner, and how many servers died with the run |
 //! | `lease` | who may continue a run: claiming, renewing, releasing |
 //! | `append` | finished steps, with the files, usage and container changes they produced |
 //! | `append_outcome` | whether a write was stored |
@@ -43,6 +44,7 @@ mod events;
 mod expiry;
 mod lease;
 mod read;
+mod run_owner;
 mod run_state;
 mod staged_content;
 mod webhooks;

@@ -99,6 +99,18 @@ impl Store {
         JournalRun::from_row(&row)
     }
 
+    /// The state of a run of the tenant. Its result may be large, and is not read.
+    ///
+    /// # Errors
+    /// When there is none with this id.
+    pub async fn journal_state(&self, tenant: &TenantId, id: &str) -> Result<RunState> {
+        let sql = Sql::new("SELECT state FROM journal_runs WHERE tenant = $1 AND id = $2");
+        let sql = sql.bind(tenant.as_str()).bind(id);
+        let row = self.db().fetch_optional(sql).await?;
+        let row = row.ok_or_else(|| Error::not_found(ResourceKind::Run, id))?;
+        RunState::parse(&row.text("state")?)
+    }
+
     /// The run of the tenant that began with this idempotency key, if there is one.
     ///
     /// # Errors

@@ -109,7 +109,11 @@ async fn a_repeated_idempotency_key_finds_the_first_run(bed: TestBed) {
             same_request: false,
         };
         assert_eq!(outcome.unwrap(), expected);
+        let found = store.find_started_run(&bed.tenant, "k", dialect, digest);
+        assert_eq!(found.await.unwrap(), Some(expected));
     }
+    let unknown = store.find_started_run(&bed.tenant, "l", "responses", "one");
+    assert_eq!(unknown.await.unwrap(), None);
     for key in ["", &"k".repeat(256)] {
         let invalid = NewJournalRun {
             idempotency_key: Some(key),

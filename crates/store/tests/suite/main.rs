@@ -33,6 +33,7 @@ mod journal;
 mod kept_run_quotas;
 mod keys;
 mod lost_database;
+mod lost_runs;
 mod object_store;
 mod outages;
 mod pages;

@@ -11,6 +11,7 @@ use crate::testbed::{TestBed, described, on_both_databases};
 
 on_both_databases! {
     a_resolved_skill_is_shared_and_loaded_once,
+    a_skill_in_use_is_not_loaded_again_without_a_cache,
     newest_versions_are_found_together,
     only_the_tenants_own_newest_versions_are_found,
     own_changes_are_seen_at_once,
@@ -44,6 +45,21 @@ async fn a_resolved_skill_is_shared_and_loaded_once(bed: TestBed) {
     );
     assert!(Arc::ptr_eq(&one, &two));
     assert_eq!(one.body, "first");
+}
+
+async fn a_skill_in_use_is_not_loaded_again_without_a_cache(bed: TestBed) {
+    let config = StoreConfig {
+        cache_bytes: 0,
+        ..bed.config.clone()
+    };
+    let store = Store::open(&config).await.unwrap();
+    let id = bed.create(&store, "one").await.skill.id;
+    let mut loaded = Vec::new();
+    for _ in 0..2 {
+        let resolved = store.resolve(&bed.tenant, &id, &LATEST).await.unwrap();
+        loaded.push(store.load(&resolved).await.unwrap());
+    }
+    assert!(Arc::ptr_eq(&loaded[0], &loaded[1]));
 }
 
 async fn newest_versions_are_found_together(bed: TestBed) {

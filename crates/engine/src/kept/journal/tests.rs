@@ -88,6 +88,19 @@ async fn maintenance_ends_between_two_transactions_and_begins_none_afterwards() 
 }
 
 #[tokio::test]
+async fn a_run_is_given_up_before_its_lease_ends_although_the_store_does_not_answer() {
+    let (journal, _folder) = begin().await;
+    // Nothing waits for the store from here on, so time passes by itself.
+    tokio::time::pause();
+    journal.set_renewed(Instant::now().checked_sub(lease_time()).unwrap());
+    let unanswered = journal.owned.lock().await;
+    let stop = journal.maintain().await;
+    assert!(matches!(stop, Some(JournalStop::LeaseOver)), "{stop:?}");
+    assert!(journal.ownership().is_lost());
+    drop(unanswered);
+}
+
+#[tokio::test]
 async fn listeners_learn_that_a_run_was_released() {
     let (journal, _folder) = begin().await;
     let mut listener = journal.subscribe();

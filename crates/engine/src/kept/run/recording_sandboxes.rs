@@ -37,6 +37,8 @@ pub(super) struct RecordingSandboxes {
     /// Whether the container of the next command is lost.
     pub(super) loses_container: AtomicBool,
     lost: Mutex<Option<String>>,
+    /// Whether a server that lost its run still uses the container.
+    pub(super) is_in_use: AtomicBool,
     /// How many commands have ended.
     ended: watch::Sender<usize>,
 }
@@ -49,6 +51,7 @@ impl RecordingSandboxes {
             leaves_commands: AtomicBool::new(false),
             loses_container: AtomicBool::new(false),
             lost: Mutex::default(),
+            is_in_use: AtomicBool::new(false),
             ended: watch::Sender::new(0),
         })
     }
@@ -159,6 +162,10 @@ impl Sandboxes for RecordingSandboxes {
         id: &'a str,
         spec: ContainerSpec,
     ) -> SandboxFuture<'a, ()> {
+        if self.is_in_use.load(Ordering::Relaxed) {
+            let id = id.to_owned();
+            return Box::pin(async { Err(Error::ContainerBusy { id }) });
+        }
         self.inner.recreate(owner, id, spec)
     }
 
@@ -262,6 +269,11 @@ impl Sandboxes for RecordingSandboxes {
         entries: Vec<SnapshotEntry>,
         contents: RestoreContents,
     ) -> SandboxFuture<'a, Snapshot> {
+        if self.is_in_use.load(Ordering::Relaxed) {
+            // A busy one would be tried again for a while.
+            let id = id.to_owned();
+            return Box::pin(async { Err(Error::ContainerNotFound { id }) });
+        }
         self.inner.restore(owner, id, entries, contents)
     }
 

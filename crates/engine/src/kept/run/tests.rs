@@ -1,17 +1,19 @@
 //! What a kept run does with its sandbox, of one host or of a cluster: commands that are made
 //! again have the same ids, and their changes are the run's to commit.
 
-use futures_util::StreamExt as _;
+use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
 use prowess_provider::config::{ProviderConfig, ProviderKind, ProvidersConfig, ScriptedOptions};
 use prowess_provider::{ClientCredentials, Providers};
-use prowess_sandbox::{SharedSandboxes, Snapshot, SnapshotEntry};
+use prowess_sandbox::{Sandboxes as _, SharedSandboxes, Snapshot, SnapshotEntry};
 use prowess_store::{
-    BeginOutcome, Error as StoreError, NewJournalRun, Store, StoreConfig, TenantId,
+    BeginOutcome, Error as StoreError, HoldOutcome, NewFile, NewJournalRun, Store, StoreConfig,
+    TenantId,
 };
 use prowess_testkit::postgres::PostgresServer;
 use prowess_testkit::tcp_proxy::TcpProxy;
 use prowess_wire::{ClientDialect, read_request};
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::recording_sandboxes::{Recorded, RecordingSandboxes};
@@ -111,12 +113,19 @@ impl Bed {
     }
 
     fn run_request(&self) -> RunRequest {
-        let body = json!({
+        self.request_with(json!({}), json!("Go on."))
+    }
+
+    /// A request with these fields more, and this content of its message.
+    fn request_with(&self, fields: Value, content: Value) -> RunRequest {
+        let mut body = json!({
             "model": "stage/hero",
             "max_tokens": 1000,
-            "messages": [{"role": "user", "content": "Go on."}],
+            "messages": [{"role": "user", "content": content}],
             "tools": [{"type": "code_execution_20250825", "name": "code_execution"}],
         });
+        let fields = fields.as_object().cloned().unwrap_or_default();
+        body.as_object_mut().unwrap().extend(fields);
         let client = ClientDialect::Messages;
         let request = read_request(client, body.to_string().as_bytes()).unwrap();
         RunRequest {
@@ -132,14 +141,35 @@ impl Bed {
         }
     }
 
+    /// A container that a run has used which is not kept.
+    async fn used_container(&self) -> String {
+        let mut events = self.engine.start(self.run_request()).await.unwrap();
+        while events.next().await.is_some() {}
+        match self.sandbox.take().remove(0) {
+            Recorded::Command { container, .. } => container,
+            other => panic!("{other:?}"),
+        }
+    }
+
     async fn run(&self, kept: KeptRun) -> KeptEnd {
-        let usage = UsageRow {
+        self.run_with(kept, self.run_request(), "messages").await
+    }
+
+    /// Runs this request, whose usage is of this dialect.
+    async fn run_with(&self, kept: KeptRun, request: RunRequest, dialect: &str) -> KeptEnd {
+        let (engine, usage) = (self.engine.clone(), self.usage(dialect));
+        Box::pin(kept.run(engine, request, usage, Box::new(|_| {}))).await
+    }
+
+    /// Who pays for a run.
+    fn usage(&self, dialect: &str) -> UsageRow {
+        UsageRow {
             tenant: self.tenant.clone(),
             key: None,
             model: "stage/hero".to_owned(),
             provider: String::new(),
             upstream_model: String::new(),
-            dialect: "messages".to_owned(),
+            dialect: dialect.to_owned(),
             status: 200,
             requests: 0,
             unpriced: 0,
@@ -152,14 +182,7 @@ impl Bed {
             millis: 0,
             sandbox_millis: 0,
             skills: Vec::new(),
-        };
-        let running = kept.run(
-            self.engine.clone(),
-            self.run_request(),
-            usage,
-            Box::new(|_| {}),
-        );
-        Box::pin(running).await
+        }
     }
 
     /// Runs until so many commands have ended without an answer, then dies.
@@ -401,6 +424,146 @@ async fn a_run_whose_connections_to_the_database_break_is_resumed(place: Command
     let entries = files.unwrap().unwrap().entries;
     let sizes: Vec<_> = entries.iter().map(|entry| entry.size).collect();
     assert_eq!(sizes, [4, 8, 4]);
+}
+
+/// Otherwise it would be resumed for ever, and its turn be paid again each time.
+#[tokio::test]
+async fn a_run_fails_whose_step_the_store_never_accepts() {
+    let bed = Bed::new(CommandPlace::OneHost).await;
+    let lease = bed.begin().await;
+    let kept = bed.engine.begin_kept(lease.clone(), Instant::now());
+    let end = bed.run_with(kept, bed.run_request(), "a\0b").await;
+    let KeptEnd::Failed(error) = end else {
+        panic!("{end:?}");
+    };
+    assert_eq!(error.code.as_deref(), Some("nul-in-text"));
+    let steps = bed.store.journal_steps(&lease.run).await.unwrap();
+    assert!(steps.is_empty(), "{steps:?}");
+}
+
+#[tokio::test]
+async fn a_run_that_panics_fails() {
+    let bed = Bed::new(CommandPlace::OneHost).await;
+    let kept = bed.engine.begin_kept(bed.begin().await, Instant::now());
+    let (engine, usage) = (bed.engine.clone(), bed.usage("messages"));
+    let observer: EventObserver = Box::new(|_| panic!("a mistake in an observer"));
+    let end = kept.run(engine, bed.run_request(), usage, observer).await;
+    let KeptEnd::Failed(error) = end else {
+        panic!("{end:?}");
+    };
+    assert_eq!(error.code.as_deref(), Some("run-failed"));
+}
+
+#[test]
+fn a_run_whose_last_events_may_not_be_stored_has_not_ended() {
+    let stopped = |stop| end_unless_stopped(KeptEnd::Cancelled, stop);
+    for stop in [
+        JournalStop::Lost,
+        JournalStop::LeaseOver,
+        JournalStop::Store(StoreError::Busy),
+    ] {
+        let end = stopped(Some(stop));
+        assert!(matches!(end, KeptEnd::GivenUp(_)), "{end:?}");
+    }
+    for stop in [None, Some(JournalStop::CancelRequested)] {
+        let end = stopped(stop);
+        assert!(matches!(end, KeptEnd::Cancelled), "{end:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_resumed_run_whose_container_is_still_in_use_is_resumed_later() {
+    let bed = Bed::new(CommandPlace::OneHost).await;
+    let lease = bed.begin().await;
+    let kept = bed.engine.begin_kept(lease.clone(), Instant::now());
+    // The third command has no answer: the step of the first two is stored, with the container.
+    let dying = async {
+        bed.sandbox.wait_for_commands(2).await;
+        bed.sandbox.leaves_commands.store(true, Ordering::Relaxed);
+        bed.sandbox.wait_for_commands(3).await;
+    };
+    tokio::select! {
+        end = bed.run(kept) => panic!("{end:?}"),
+        () = dying => {}
+    }
+    bed.sandbox.leaves_commands.store(false, Ordering::Relaxed);
+    assert!(bed.store.release_lease(&lease).await.unwrap());
+    let lease = bed.take_over().await;
+    bed.sandbox.is_in_use.store(true, Ordering::Relaxed);
+    let kept = bed.engine.open_kept(lease.clone(), Instant::now()).await;
+    let end = bed.run(kept.unwrap()).await;
+    let is_given_up = matches!(end, KeptEnd::GivenUp(JournalStop::ContainerInUse));
+    assert!(is_given_up, "{end:?}");
+    bed.sandbox.is_in_use.store(false, Ordering::Relaxed);
+    assert!(bed.store.release_lease(&lease).await.unwrap());
+    let lease = bed.take_over().await;
+    let kept = bed.engine.open_kept(lease, Instant::now()).await.unwrap();
+    let end = bed.run(kept).await;
+    assert!(matches!(end, KeptEnd::Completed { .. }), "{end:?}");
+}
+
+#[tokio::test]
+async fn a_kept_run_waits_for_a_run_that_uses_its_container() {
+    let bed = Bed::new(CommandPlace::OneHost).await;
+    let container = bed.used_container().await;
+    let request = || bed.request_with(json!({"container": container}), json!("Go on."));
+    let mut first = bed.engine.start(request()).await.unwrap();
+    let lease = bed.begin().await;
+    let kept = bed.engine.begin_kept(lease.clone(), Instant::now());
+    let running = bed.run_with(kept, request(), "messages");
+    let finishing = async {
+        let is_held = async || {
+            let held = bed.store.is_container_held(&bed.tenant, &container);
+            held.await.unwrap()
+        };
+        while !is_held().await {
+            tokio::task::yield_now().await;
+        }
+        while first.next().await.is_some() {}
+        drop(first);
+    };
+    let (end, ()) = tokio::join!(running, finishing);
+    assert!(matches!(end, KeptEnd::Completed { .. }), "{end:?}");
+    let recorded = bed.sandbox.take().into_iter();
+    let of_kept_run: Vec<bool> = recorded
+        .filter_map(|one| match one {
+            Recorded::Command { run, .. } => Some(run.as_ref() == Some(&lease.run)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(of_kept_run, [false, false, false, true, true, true]);
+}
+
+#[tokio::test]
+async fn a_run_places_no_upload_in_a_container_that_another_one_holds() {
+    let bed = Bed::new(CommandPlace::OneHost).await;
+    let container = bed.used_container().await;
+    let new = NewFile {
+        name: "mine.txt",
+        mime: "text/plain",
+        purpose: "user_data",
+        scope: None,
+        downloadable: false,
+        expires_in: None,
+        limit: 100,
+    };
+    let content = stream::iter([Ok(Bytes::from_static(b"mine"))]);
+    let file = bed.store.create_file(&bed.tenant, &new, content).await;
+    let upload = json!([{"type": "container_upload", "file_id": file.unwrap().id}]);
+    let request = bed.request_with(json!({"container": container}), upload);
+    let other = bed.begin().await;
+    let held = bed.store.hold_container(&other, &container).await.unwrap();
+    assert!(matches!(held, HoldOutcome::Held { .. }), "{held:?}");
+    let kept = bed.engine.begin_kept(bed.begin().await, Instant::now());
+    // It waits until then.
+    kept.journal().notice_cancel();
+    let end = bed.run_with(kept, request, "messages").await;
+    assert!(matches!(end, KeptEnd::Cancelled), "{end:?}");
+    let files = bed.sandbox.list(bed.tenant.as_str(), &container).await;
+    let files = files.unwrap();
+    assert!(!files.is_empty());
+    let is_placed = files.iter().any(|file| file.path == "mine.txt");
+    assert!(!is_placed, "{files:?}");
 }
 
 /// Repeats what a connection prevents that is found broken.

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Request, State};
+use prowess_skill::misleading::describe_misleading;
 use prowess_store::NewFile;
 use serde_json::Value;
 
@@ -37,7 +38,8 @@ pub(crate) async fn create(
         .await?;
     let bounds = FileBounds {
         max_bytes: app.settings().file_bytes,
-        stored_for: Some(&principal.tenant),
+        tenant: &principal.tenant,
+        is_stored: true,
     };
     let mut form = FileForm::read(request, &app, bounds).await?;
     let purpose = parse_purpose(dialect, form.purpose.as_deref())?.to_owned();
@@ -79,14 +81,15 @@ fn parse_purpose(dialect: ApiDialect, purpose: Option<&str>) -> Result<&str, Htt
 fn clean_name(name: Option<&str>) -> Result<String, HttpError> {
     let name = name.unwrap_or_default().rsplit(['/', '\\']).next();
     let name = name.filter(|name| !name.is_empty()).unwrap_or("unnamed");
-    if name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
-        let message = format!(
-            "file: its name must have 1 to {MAX_NAME_CHARS} characters and no control \
-                characters"
-        );
-        return Err(HttpError::bad_request("file-name", message).with_detail("param", "file"));
-    }
-    Ok(name.to_owned())
+    let why = match describe_misleading(name) {
+        _ if name.chars().count() > MAX_NAME_CHARS => {
+            format!("has more than {MAX_NAME_CHARS} characters")
+        }
+        Some(why) => why,
+        None => return Ok(name.to_owned()),
+    };
+    let message = format!("file: its name {why}");
+    Err(HttpError::bad_request("file-name", message).with_detail("param", "file"))
 }
 
 /// The client's media type, if it is valid in a header.

@@ -15,16 +15,9 @@ impl GatewayRequest<'_> {
         incoming: &ClientRequest<'_>,
         meter: &mut Meter,
     ) -> Result<Route, GatewayError> {
-        let model = incoming.model;
         let key = self.principal.key();
-        if let Some(key) = key {
-            // Unknown models count too: each request is answered and recorded.
-            self.app.limits().count_request(key)?;
-            if !key.limits.allows_model(model) {
-                return Err(RequestRefusal::model_not_allowed(key, model).into());
-            }
-        }
-        let mut route = resolve_route(self.app, model)?;
+        self.count(incoming.model)?;
+        let mut route = resolve_route(self.app, incoming.model)?;
         route.set_owner(self.principal.tenant.as_str());
         meter.mark_routed();
         if let Some(key) = key {
@@ -33,6 +26,19 @@ impl GatewayRequest<'_> {
             meter.set_reservation(limits.admit(store, key, &route, estimate).await?);
         }
         Ok(route)
+    }
+
+    /// Counts a request, if its key may use the model.
+    pub(super) fn count(&self, model: &str) -> Result<(), GatewayError> {
+        let Some(key) = self.principal.key() else {
+            return Ok(());
+        };
+        // Unknown models count too: each request is answered and recorded.
+        self.app.limits().count_request(key)?;
+        if !key.limits.allows_model(model) {
+            return Err(RequestRefusal::model_not_allowed(key, model).into());
+        }
+        Ok(())
     }
 
     /// Admits a request again whose body has changed, because it continues from what is stored

@@ -159,9 +159,15 @@ impl GatewayRequest<'_> {
         meter: &mut Meter,
         memory: &mut RequestMemory<'_>,
     ) -> Result<RecordedOutcome, GatewayError> {
+        if let Some(key) = self.keep.idempotency_key()
+            && let Some(kept) = Box::pin(self.find_kept(key, &incoming)).await?
+        {
+            meter.mark_routed();
+            return Ok((Outcome::Kept(Box::new(kept)), None));
+        }
         let route = self.admit(&incoming, meter).await?;
         let mut needs_run = self.needs_run(&incoming, &route).await?;
-        let keep = self.keep(&incoming, &route, needs_run)?;
+        let keep = self.keep(&incoming)?;
         needs_run |= keep.is_some();
         let (app, principal) = (self.app, self.principal);
         let prepared =

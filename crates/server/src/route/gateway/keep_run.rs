@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use bytes::Bytes;
 use prowess_engine::RunRequest;
-use prowess_provider::{ClientRequest, Route, Target};
+use prowess_provider::{ClientRequest, ModelTask, Route};
 use prowess_skill::Digest;
 use prowess_store::{Store, TenantId};
 use prowess_wire::parsed_excess;
@@ -17,9 +17,10 @@ use super::request::GatewayRequest;
 use crate::app::App;
 use crate::auth::LostAccess;
 use crate::error::HttpError;
-use crate::kept_runs::attach::Attachment;
+use crate::kept_runs::attach::{Attachment, Requester};
 use crate::kept_runs::keep::Keep;
 use crate::kept_runs::pending_run::PendingRun;
+use crate::kept_runs::secrets::names_secrets;
 use crate::kept_runs::stored_request::{NewStoredRequest, StoredRequest, response_id};
 use crate::kept_runs::submit::{self, Submission, Submitted};
 use crate::kept_runs::task;
@@ -45,29 +46,48 @@ enum ReplyState {
 
 impl GatewayRequest<'_> {
     /// Whether and how the run of a request is kept.
-    pub(super) fn keep(
-        &self,
-        incoming: &ClientRequest<'_>,
-        route: &Route,
-        needs_run: bool,
-    ) -> Result<Option<Keep>, GatewayError> {
+    pub(super) fn keep(&self, incoming: &ClientRequest<'_>) -> Result<Option<Keep>, GatewayError> {
         let ClientRequest {
             client, task, raw, ..
         } = *incoming;
-        let speaks = |target: &Target| target.supports_pass_through(client, task);
-        let is_native = !needs_run && route.targets().iter().all(speaks);
-        let keep = self.keep.keep(client, task, raw, is_native)?;
+        let keep = self.keep.keep(client, task, raw)?;
         if keep.is_some() && self.credentials.key.is_some() {
             let message = "a kept run cannot use your own key of the provider, because keys are \
                            not stored; remove `prowess-provider-key`, or do not keep the run";
             return Err(HttpError::bad_request("keep-with-provider-key", message).into());
         }
-        if keep.is_some() && prowess_engine::names_secrets(incoming.body) {
-            let message = "a kept run cannot have `domain_secrets`, because secrets are not \
-                           stored; remove them, or do not keep the run";
+        if keep.is_some() && names_secrets(incoming.body, raw) {
+            let message = "a kept run cannot have `domain_secrets`, or tokens and headers for MCP \
+                           servers, because secrets are not stored; remove them, or do not keep \
+                           the run";
             return Err(HttpError::bad_request("keep-with-secrets", message).into());
         }
         Ok(keep)
+    }
+
+    /// The run of a request that was sent before with this idempotency key. It is looked for before
+    /// anything else: its answer is there, whatever became of its key's budget, its container or
+    /// the conversation that it continues.
+    pub(super) async fn find_kept(
+        &self,
+        idempotency_key: &str,
+        incoming: &ClientRequest<'_>,
+    ) -> Result<Option<KeptReply>, GatewayError> {
+        if incoming.task != ModelTask::Generate || self.credentials.key.is_some() {
+            return Ok(None);
+        }
+        let tenant = &self.principal.tenant;
+        let digest = digest(incoming.model, incoming.stream, incoming.body);
+        let found = submit::find(self.app, tenant, idempotency_key, incoming.client, &digest);
+        let Some(run) = found.await? else {
+            return Ok(None);
+        };
+        self.count(incoming.model)?;
+        Ok(Some(KeptReply {
+            tenant: tenant.clone(),
+            run,
+            state: ReplyState::Existing,
+        }))
     }
 
     /// Stores the run of a request, or finds the one of a request that was sent before.
@@ -145,6 +165,10 @@ impl KeptReply {
         lost: LostAccess,
     ) -> Result<Response, GatewayError> {
         let KeptReply { tenant, run, state } = self;
+        let requester = match state {
+            ReplyState::Pending(_) | ReplyState::Queued(_) => Requester::First,
+            ReplyState::Existing => Requester::Repeated,
+        };
         let attachment = match state {
             ReplyState::Pending(pending) => {
                 let request = pending.request.clone();
@@ -164,7 +188,7 @@ impl KeptReply {
                 Attachment::open(app, &tenant, &run).await?
             }
         };
-        Ok(attachment.respond(lost).await?)
+        Ok(attachment.respond(requester, lost).await?)
     }
 }
 

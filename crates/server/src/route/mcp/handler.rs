@@ -9,8 +9,9 @@ use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use futures_util::StreamExt;
 use http_body_util::BodyExt;
-use prowess_mcp::{McpPrincipal, SkillProvider};
+use prowess_mcp::{McpPrincipal, RequestPermit, SkillProvider};
 use prowess_provider::is_event_stream;
+use prowess_wire::parsed_excess;
 use serde::Deserialize;
 
 use super::origin;
@@ -18,9 +19,13 @@ use super::skill_provider::TenantSkillProvider;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
 use crate::error::HttpError;
-use crate::form::transfers::TransferPermit;
 use crate::limits::RequestRefusal;
 use crate::read_body::read_body;
+
+/// Bytes of a message that is kept for as long as its session, and how much more memory its values
+/// may take than an ordinary text has ([`parsed_excess`]).
+const MAX_SESSION_MESSAGE_BYTES: usize = 64 << 10;
+const MAX_SESSION_MESSAGE_EXCESS: usize = 256 << 10;
 
 pub(super) async fn handle(State(app): State<App>, request: Request) -> Response {
     match authorize_and_handle(&app, request).await {
@@ -43,8 +48,13 @@ async fn authorize_and_handle(app: &App, request: Request) -> Result<Response, H
     let http = app.mcp().http();
     let limit = http.limits().max_message_bytes;
     let body = read_body(app, &principal.tenant, body, limit).await?;
-    let is_large = parts.method == Method::POST && has_large_response(&body.bytes);
-    let permit = match is_large {
+    let (bytes, reservation) = body.into_parts();
+    let is_post = parts.method == Method::POST;
+    let method = is_post.then(|| peek_method(&bytes)).flatten();
+    if is_post && is_kept(method.as_deref()) {
+        check_kept_size(&bytes)?;
+    }
+    let transfer = match is_post && has_large_response(method.as_deref()) {
         true => Some(
             app.transfers()
                 .acquire_skill_download(&principal.tenant)
@@ -52,15 +62,23 @@ async fn authorize_and_handle(app: &App, request: Request) -> Result<Response, H
         ),
         false => None,
     };
+    // A call may run for long after its response has begun, and goes on in a session when its
+    // client leaves: its arguments are in memory until then.
+    let is_large = transfer.is_some();
+    let reservation = reservation.into_owned(app.body_budget());
+    let permit = RequestPermit::new((reservation, transfer));
+    parts.extensions.insert(permit.clone());
     // No longer needed, and absent headers cannot be logged.
     parts.headers.remove(AUTHORIZATION);
     parts.headers.remove("x-api-key");
     parts.headers.remove("x-goog-api-key");
     let mcp_principal = mcp_principal(app, &principal, own_tools_at_once);
-    let request = Request::from_parts(parts, body.bytes);
+    let request = Request::from_parts(parts, bytes);
     let response = http.handle(mcp_principal, request).await;
-    let response = response.map(|body| with_permit(Body::new(body), permit));
-    if !is_event_stream(response.headers()) {
+    let is_stream = is_event_stream(response.headers());
+    let held = (is_large || is_stream).then_some(permit);
+    let response = response.map(|body| with_permit(Body::new(body), held));
+    if !is_stream {
         return Ok(response);
     }
     // MCP has no event that says why a stream ends; the next request of the client does.
@@ -68,22 +86,45 @@ async fn authorize_and_handle(app: &App, request: Request) -> Result<Response, H
     Ok(response.map(|body| Body::from_stream(body.into_data_stream().take_until(lost))))
 }
 
-/// Whether a message requests a file as a resource, or a prompt: the whole response is in memory,
-/// more than once, until its client has received it. A message that cannot be read counts as one.
-fn has_large_response(message: &[u8]) -> bool {
+/// The method of a message, empty if it has none; `None` if it cannot be read.
+fn peek_method(message: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Peek {
         method: Option<String>,
     }
     let peek: Option<Peek> = serde_json::from_slice(message).ok();
-    let Some(Peek { method }) = peek else {
-        return true;
-    };
-    matches!(method.as_deref(), Some("resources/read" | "prompts/get"))
+    peek.map(|peek| peek.method.unwrap_or_default())
+}
+
+/// Whether a message requests a file as a resource, or a prompt: the whole response is in memory,
+/// more than once, until its client has received it. A message that cannot be read counts as one.
+fn has_large_response(method: Option<&str>) -> bool {
+    matches!(method, None | Some("resources/read" | "prompts/get"))
+}
+
+/// Whether a message stays in memory for as long as its session.
+fn is_kept(method: Option<&str>) -> bool {
+    matches!(method, None | Some("initialize"))
+}
+
+/// Refuses a message that takes much memory and is kept: a session may have what its client can do
+/// as any number of values.
+fn check_kept_size(message: &[u8]) -> Result<(), HttpError> {
+    if message.len() <= MAX_SESSION_MESSAGE_BYTES
+        && parsed_excess(message) <= MAX_SESSION_MESSAGE_EXCESS
+    {
+        return Ok(());
+    }
+    let message = format!(
+        "a message that begins a session has at most {MAX_SESSION_MESSAGE_BYTES} bytes, and few \
+         values"
+    );
+    let status = StatusCode::PAYLOAD_TOO_LARGE;
+    Err(HttpError::new(status, "message-too-large", message))
 }
 
 /// A body that holds a permit until it was sent.
-fn with_permit(body: Body, permit: Option<TransferPermit>) -> Body {
+fn with_permit(body: Body, permit: Option<RequestPermit>) -> Body {
     let Some(permit) = permit else {
         return body;
     };

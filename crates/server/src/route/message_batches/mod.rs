@@ -1,6 +1,7 @@
-//! `/v1/messages/batches`, as in Anthropic's API: one file per verb. `receive` reads the body of
-//! a new batch.
+//! `/v1/messages/batches`, as in Anthropic's API: one file per verb. `receive` reads the
+//! requests of a new batch from its `batch_body`.
 
+mod batch_body;
 mod cancel;
 mod create;
 mod delete;

@@ -3,36 +3,45 @@
 use axum::body::Body;
 use axum::http::StatusCode;
 use bytes::Bytes;
-use http_body_util::BodyExt;
 use prowess_store::{BatchRecord, Store};
 
+use super::batch_body::BatchBody;
 use crate::app::App;
+use crate::batches::anthropic;
 use crate::batches::item::{ItemProblem, parse_message_request};
 use crate::batches::item_writer::{ItemWriter, WriteStop};
 use crate::batches::requests_scanner::{RequestsScanner, ScanError};
-use crate::bodies::BodyPace;
 use crate::error::HttpError;
+use crate::route::batch_key::reused_error;
 
 /// The only attempt to receive a batch.
 const ATTEMPT: i64 = 0;
 
-/// Adds the requests in a body to a batch, and lets it run. A batch whose body is not valid or
-/// not complete is deleted.
+/// Adds the requests in a body to a batch, and lets it run: each uses these betas. A batch whose
+/// body is not valid or not complete is deleted.
 pub(super) async fn receive(
     app: &App,
     batch: BatchRecord,
+    betas: Option<&str>,
     body: Body,
 ) -> Result<BatchRecord, HttpError> {
     let mut incomplete = IncompleteBatch {
         store: app.store().clone(),
         batch: Some(batch.clone()),
     };
-    if let Err(error) = read_requests(app, &batch, body).await {
-        // Before the client is answered: until then it counts as one of the tenant's.
-        app.store().discard_batch(&batch.tenant, &batch.id).await?;
-        incomplete.batch = None;
-        return Err(error);
-    }
+    let digest = match read_requests(app, &batch, BatchBody::new(app, body)).await {
+        Ok(digest) => digest,
+        Err(error) => {
+            // Before the client is answered: until then it counts as one of the tenant's.
+            app.store().discard_batch(&batch.tenant, &batch.id).await?;
+            incomplete.batch = None;
+            return Err(error);
+        }
+    };
+    let metadata = anthropic::request_metadata(&digest, betas);
+    app.store()
+        .set_received_metadata(&batch.tenant, &batch.id, &metadata)
+        .await?;
     let started = app
         .store()
         .start_batch(&batch.tenant, &batch.id, ATTEMPT)
@@ -42,27 +51,40 @@ pub(super) async fn receive(
     Ok(started)
 }
 
-async fn read_requests(app: &App, batch: &BatchRecord, mut body: Body) -> Result<(), HttpError> {
+/// The batch that an earlier request with the same idempotency key has created, if that had the
+/// same body.
+pub(super) async fn attach(
+    app: &App,
+    batch: BatchRecord,
+    body: Body,
+) -> Result<BatchRecord, HttpError> {
+    let Some(digest) = anthropic::request_digest(&batch) else {
+        // A server of an earlier release has created it.
+        return Ok(batch);
+    };
+    let mut body = BatchBody::new(app, body);
+    while body.next().await?.is_some() {}
+    match body.digest() == digest {
+        true => Ok(batch),
+        false => Err(reused_error(&batch.id)),
+    }
+}
+
+/// Adds the requests in a body to a batch. Returns the digest of the body.
+async fn read_requests(
+    app: &App,
+    batch: &BatchRecord,
+    mut body: BatchBody,
+) -> Result<String, HttpError> {
     let settings = app.settings();
     let limits = settings.batches;
-    let mut pace = BodyPace::new(settings);
     let mut reservation = app.body_budget().reserve(&batch.tenant);
     let mut reserved = 0;
     let mut scanner = RequestsScanner::new(settings.request_bytes);
     let mut writer = ItemWriter::new(app.store(), batch, ATTEMPT, limits.tenant_limits());
-    let (mut received, mut requests) = (0_u64, 0_u32);
+    let mut requests = 0_u32;
     let mut found: Vec<Bytes> = Vec::new();
-    loop {
-        let Some(frame) = pace.wait(body.frame(), || received).await? else {
-            break;
-        };
-        let Ok(chunk) = frame.map_err(|error| broken_error(&error))?.into_data() else {
-            continue;
-        };
-        received += chunk.len() as u64;
-        if received > limits.max_bytes {
-            return Err(too_large_error(limits.max_bytes));
-        }
+    while let Some(chunk) = body.next().await? {
         scanner.feed(&chunk, &mut found).map_err(scan_error)?;
         if scanner.buffered() > reserved {
             reservation.grow(scanner.buffered() - reserved).await?;
@@ -84,7 +106,7 @@ async fn read_requests(app: &App, batch: &BatchRecord, mut body: Body) -> Result
         let message = "requests: it must have at least one request";
         return Err(HttpError::bad_request("batch-empty", message).with_detail("param", "requests"));
     }
-    Ok(())
+    Ok(body.digest())
 }
 
 /// Deletes a batch whose client has left before it was received completely.
@@ -155,14 +177,4 @@ fn lost_error() -> HttpError {
 fn too_many_error(limit: u32) -> HttpError {
     let message = format!("requests: more than {limit} requests; use several batches");
     HttpError::bad_request("batch-too-many-requests", message).with_detail("param", "requests")
-}
-
-fn too_large_error(limit: u64) -> HttpError {
-    let message = format!("the batch has more than {limit} bytes; use several batches");
-    HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, "batch-too-large", message)
-}
-
-fn broken_error(error: &dyn std::fmt::Display) -> HttpError {
-    let message = format!("the request body ended unexpectedly: {error}");
-    HttpError::bad_request("body-broken", message)
 }

@@ -63,21 +63,30 @@ async fn create_batch(
 ) -> Result<BatchRecord, HttpError> {
     let (store, tenant) = (app.store(), &principal.tenant);
     let limits = app.settings().batches.tenant_limits();
+    if let Some(key) = &key
+        && let Some(batch) = store.find_created_batch(tenant, new.kind, key).await?
+    {
+        // Whatever became of its file.
+        return check_same(batch, new);
+    }
     check_file(app, principal, new.input_file.unwrap_or_default()).await?;
     let Some(key) = key else {
         return Ok(store.create_batch(tenant, new, &limits).await?);
     };
     match store.create_batch_once(tenant, new, &limits, &key).await? {
         CreateBatchOutcome::Created(batch) => Ok(*batch),
-        CreateBatchOutcome::Existing(batch) => {
-            let is_same = batch.input_file.as_deref() == new.input_file
-                && batch.dialect == new.dialect
-                && batch.metadata == new.metadata;
-            match is_same {
-                true => Ok(*batch),
-                false => Err(reused_error(&batch.id)),
-            }
-        }
+        CreateBatchOutcome::Existing(batch) => check_same(*batch, new),
+    }
+}
+
+/// The batch of an earlier request with the same idempotency key, if that was the same request.
+fn check_same(batch: BatchRecord, new: &NewBatch<'_>) -> Result<BatchRecord, HttpError> {
+    let is_same = batch.input_file.as_deref() == new.input_file
+        && batch.dialect == new.dialect
+        && batch.metadata == new.metadata;
+    match is_same {
+        true => Ok(batch),
+        false => Err(reused_error(&batch.id)),
     }
 }
 

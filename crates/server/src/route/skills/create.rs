@@ -6,6 +6,7 @@ use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use prowess_skill::BundleLimits;
+use prowess_skill::misleading::describe_misleading;
 use prowess_store::{NewSkill, SkillSource, Store, TenantId};
 
 use super::labelled;
@@ -96,8 +97,8 @@ fn check_title(title: Option<&str>) -> Result<(), HttpError> {
     };
     let why = if title.chars().count() > MAX_TITLE_CHARS {
         format!("has more than {MAX_TITLE_CHARS} characters")
-    } else if title.chars().any(char::is_control) {
-        "is not a single line of text".to_owned()
+    } else if let Some(why) = describe_misleading(title) {
+        why
     } else {
         return Ok(());
     };

@@ -35,10 +35,18 @@ async fn a_batch_is_visible_when_its_requests_are_complete(bed: TestBed) {
     }
     // Requests of a batch that is not complete are not started.
     assert_eq!(store.mark_running_items(up_to(4)).await.unwrap(), 0);
+    let set_metadata = async |metadata: &str| {
+        let set = store.set_received_metadata(&bed.tenant, &batch.id, metadata);
+        set.await.unwrap();
+    };
+    set_metadata("{\"a\":1}").await;
     let started = store.start_batch(&bed.tenant, &batch.id, attempt).await;
     let started = started.unwrap().unwrap();
     assert_eq!(started.counts.total, 3);
     assert_eq!(started.counts.processing(), 3);
+    assert_eq!(started.metadata, "{\"a\":1}");
+    // It stays as it was when the requests were complete.
+    set_metadata("{}").await;
     let found = store.batch(&bed.tenant, kind, &batch.id).await.unwrap();
     assert_eq!(found, started);
     assert_eq!(store.mark_running_items(up_to(4)).await.unwrap(), 3);

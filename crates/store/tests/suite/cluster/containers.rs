@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prowess_skill::Digest;
 use prowess_store::{
-    BeginCommandOutcome, CommitCommandOutcome, ContainerQuota, ContainerRecord,
+    BeginCommandOutcome, ClusterSkillFile, CommitCommandOutcome, ContainerQuota, ContainerRecord,
     CreateContainerOutcome, TenantId, UpdateContainerOutcome,
 };
 use serde_json::json;
@@ -177,8 +177,14 @@ async fn skills_are_replaced_folder_by_folder(bed: TestBed) {
     let store = bed.open().await;
     let (tenant, id) = (&bed.tenant, "container_1");
     create(&store, tenant, id).await;
-    let new = [skill("one", b"changed"), skill("two", b"second")];
-    let contents = stage(&store, &[b"changed", b"second"]).await;
+    let mut new = [skill("one", b"changed"), skill("two", b"second")];
+    new[1].files.push(ClusterSkillFile {
+        path: "run \"it\" ü.sh".to_owned(),
+        digest: Digest::from_content(b"run"),
+        size: 3,
+        executable: true,
+    });
+    let contents = stage(&store, &[b"changed", b"second", b"run"]).await;
     let replaced = store.replace_cluster_skills(tenant, id, &new, contents);
     assert!(replaced.await.unwrap());
     let third = [skill("three", b"third")];
@@ -189,6 +195,11 @@ async fn skills_are_replaced_folder_by_folder(bed: TestBed) {
     let [one, two] = new;
     let [three] = third;
     assert_eq!(found.skills, [one, three, two]);
+    let held = begin(&store, tenant, id, "command 1", HOLD).await;
+    let BeginCommandOutcome::Held(held) = held else {
+        panic!("{held:?}");
+    };
+    assert_eq!(held.skills, found.skills);
     let missing = store.replace_cluster_skills(tenant, "container_9", &[], Vec::new());
     assert!(!missing.await.unwrap());
 }

@@ -41,7 +41,8 @@ pub(crate) async fn create(
         let bounds = FileBounds {
             // All of it is in memory later and must be counted.
             max_bytes: file_bytes.min(app.body_budget().max_body_bytes() as u64),
-            stored_for: None,
+            tenant: &principal.tenant,
+            is_stored: false,
         };
         let mut form = FileForm::read(request, &app, bounds).await?;
         let mut reservation = app.body_budget().reserve(&principal.tenant);

@@ -4,7 +4,6 @@ use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
 
-use super::super::list_page;
 use super::container_file_json;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
@@ -19,15 +18,14 @@ pub(crate) async fn list(
     query: Query,
 ) -> Result<Json<Value>, HttpError> {
     principal.require(Permission::UseModels)?;
-    let limit = parse_limit(&query, 20)?;
-    let files = app
-        .engine()
-        .containers(&principal.tenant)
-        .files(&id)
-        .await?;
-    let files = files
-        .iter()
-        .map(|file| container_file_json(&id, file))
-        .collect();
-    Ok(Json(list_page(files, query.get("after"), limit)))
+    let limit = usize::try_from(parse_limit(&query, 20)?).unwrap_or(usize::MAX);
+    let containers = app.engine().containers(&principal.tenant);
+    // Without the permit, which others need. What is wrong is found again.
+    let _ = containers.wait_while_used(&id).await;
+    let _permit = app.transfers().acquire_list(&principal.tenant).await?;
+    let found = containers.files_after(&id, query.get("after"), limit);
+    let (files, has_more) = found.await?;
+    let files = files.iter();
+    let files = files.map(|file| container_file_json(&id, file)).collect();
+    Ok(Json(crate::render::openai::list(files, has_more)))
 }

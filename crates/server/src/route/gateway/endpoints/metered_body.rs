@@ -72,7 +72,10 @@ impl Stream for MeteredBody {
 impl Drop for MeteredBody {
     fn drop(&mut self) {
         let scanner = self.scanner.as_ref();
-        if let Some(usage) = scanner.and_then(UsageScanner::usage) {
+        let usage = scanner.and_then(UsageScanner::usage);
+        // Seconds of sound, or searches, are no tokens.
+        let usage = usage.filter(|usage| usage.total_input() > 0 || usage.output_tokens > 0);
+        if let Some(usage) = usage {
             self.meter.record_usage(&usage);
             return;
         }

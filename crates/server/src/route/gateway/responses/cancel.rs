@@ -1,7 +1,7 @@
 //! `POST /v1/responses/{id}/cancel`
 
-use axum::Json;
 use axum::extract::State;
+use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 
 use super::kept;
@@ -33,7 +33,12 @@ pub(super) async fn cancel(
     };
     answer.give_permit_back();
     let cancelled = cancel::cancel(&app, tenant, run.run()).await?;
-    let response = Json(run.response_object().await?).into_response();
-    let response = answer.send(response);
+    let object = run.response_object().await?.to_string();
+    if cancelled.had_ended {
+        // With its output, which may be large.
+        answer.count([object.as_str()]).await?;
+    }
+    let headers = [(CONTENT_TYPE, "application/json")];
+    let response = answer.send((headers, object).into_response());
     Ok(ChangedNothing::mark_if(cancelled.had_ended, response))
 }
