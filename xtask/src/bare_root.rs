@@ -1,6 +1,6 @@
 //! A small Debian below `target/`, in which the tests install artefacts: with the programs
 //! that a channel needs to install anything, and without Rust and compilers. Beside it are the
-//! vendors' SDKs, with which the tests ask what they installed.
+//! vendors' SDKs, with which the tests call the server that they installed.
 
 use std::path::Path;
 

@@ -52,7 +52,7 @@ const WITHOUT_SETUP: [&str; 8] = [
     "routing",
 ];
 
-/// Needs of that only a message server, and an S3 server that keeps everything in memory.
+/// Needs only a message server, and an S3 server that keeps everything in memory.
 const CLUSTER: &str = "cluster";
 const CLUSTER_STEPS: [Step; 2] = [Step::Nats, Step::Reference];
 

@@ -58,7 +58,7 @@ pub(crate) enum Step {
     Cluster,
     /// What people install, made of the tests' own binary, and programs that check it
     Artefacts,
-    /// A Debian without compilers, to install artefacts in, and the SDKs that ask them
+    /// A Debian without compilers, to install artefacts in, and the SDKs that call what was installed
     BareRoot,
     /// The Debian of the container image, and what checks its manifests
     Image,

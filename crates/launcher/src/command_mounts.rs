@@ -25,8 +25,9 @@ const STAGE: &str = "/.state/stage";
 /// An empty folder of the root.
 const EMPTY_FOLDER: &str = "/.layer";
 
-/// What rounding up to whole pages may add to a file.
-const PAGE_BYTES: u64 = 4096;
+/// What rounding up to whole pages may add to a file. Some kernels for aarch64 have pages of
+/// this size.
+const PAGE_BYTES: u64 = 64 << 10;
 
 /// Mounts what this command needs, and returns a descriptor of the folder that takes what
 /// it will write.

@@ -27,3 +27,18 @@ pub fn set_class(thread: i32, class: SchedulingClass) -> io::Result<()> {
     };
     sys::set_scheduler(thread, policy, priority)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernel_gets_the_call_with_every_c_library() {
+        let own = rustix::thread::gettid().as_raw_nonzero().get();
+        set_class(own, SchedulingClass::Normal).unwrap();
+        // Above the highest id that a thread can have.
+        let gone = set_class(i32::MAX, SchedulingClass::Normal).unwrap_err();
+        let no_such_thread = rustix::io::Errno::SRCH.raw_os_error();
+        assert_eq!(gone.raw_os_error(), Some(no_such_thread));
+    }
+}

@@ -110,7 +110,8 @@ pub(crate) fn loopback_up(socket: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: all zeroes is a valid `ifreq`.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
     for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-        *to = (*from).cast_signed();
+        // A character of C has a sign on x86-64, and none on aarch64.
+        *to = libc::c_char::from_ne_bytes([*from]);
     }
     request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
     // C libraries differ in the type of the number.
@@ -226,11 +227,21 @@ pub(crate) fn die_of_broken_pipes() {
 
 /// Gives a thread a scheduling policy and a priority within it.
 pub(crate) fn set_scheduler(thread: i32, policy: i32, priority: i32) -> io::Result<()> {
-    // SAFETY: all zeroes is valid. Some C libraries have more fields, which no policy uses.
+    // SAFETY: all zeroes is valid. Some C libraries have more fields behind the one that the
+    // kernel has.
     let mut parameters: libc::sched_param = unsafe { std::mem::zeroed() };
     parameters.sched_priority = priority;
-    // SAFETY: the pointer is to a live value of the type that the call reads.
-    let outcome = unsafe { libc::sched_setscheduler(thread, policy, &raw const parameters) };
+    // Not the C library's function: that of musl fails with "not implemented", because POSIX
+    // means processes and the kernel threads.
+    // SAFETY: the pointer is to a live value that begins with what the call reads.
+    let outcome = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setscheduler,
+            thread,
+            policy,
+            &raw const parameters,
+        )
+    };
     if outcome == -1 {
         return Err(io::Error::last_os_error());
     }

@@ -8,6 +8,7 @@ use std::path::Path;
 use anyhow::Context;
 
 use super::file_tree::{FileTree, gzip};
+use super::program::GlibcVersion;
 use super::release::Release;
 use super::tarball::read;
 use crate::run::{command, run};
@@ -16,7 +17,7 @@ use crate::setup::path_text;
 const SOURCES: &str = "packaging/deb";
 const MAINTAINER: &str = "Prowess developers <prowess-dev@users.noreply.github.com>";
 
-/// Writes `prowess_VERSION-REVISION_amd64.deb`.
+/// Writes `prowess_VERSION-REVISION_ARCHITECTURE.deb`.
 pub(super) fn write(
     release: &Release,
     bill: &str,
@@ -29,7 +30,8 @@ pub(super) fn write(
     files.write_to(&stage, release.date)?;
     control(release, &version, &files, &stage)?.write_to(&stage, release.date)?;
 
-    let package = out.join(format!("prowess_{version}_amd64.deb"));
+    let architecture = release.platform.debian_architecture();
+    let package = out.join(format!("prowess_{version}_{architecture}.deb"));
     let compress: &[&str] = if release.quick {
         &["-Zgzip", "-z1"]
     } else {
@@ -56,7 +58,7 @@ fn files(release: &Release, bill: &str, version: &str) -> anyhow::Result<FileTre
     files.add("etc/prowess/prowess.toml", source("prowess.toml")?);
     files.add("etc/prowess/worker.toml", source("worker.toml")?);
 
-    let scripts = &release.completions;
+    let scripts = &release.pages.completions;
     files.add(
         "usr/share/bash-completion/completions/prowess",
         scripts.bash.clone(),
@@ -69,7 +71,7 @@ fn files(release: &Release, bill: &str, version: &str) -> anyhow::Result<FileTre
         "usr/share/fish/vendor_completions.d/prowess.fish",
         scripts.fish.clone(),
     );
-    for (page, text) in &release.man_pages {
+    for (page, text) in &release.pages.man {
         files.add(format!("usr/share/man/man1/{page}.gz"), gzip(text)?);
     }
 
@@ -95,9 +97,13 @@ fn control(
     let text = String::from_utf8(source("control")?)?;
     let text = text
         .replace("@VERSION@", version)
+        .replace("@ARCHITECTURE@", release.platform.debian_architecture())
         .replace("@MAINTAINER@", MAINTAINER)
         .replace("@SIZE@", &files.size().div_ceil(1024).to_string())
-        .replace("@LIBRARIES@", &library_packages(release)?);
+        .replace(
+            "@LIBRARIES@",
+            &library_packages(&release.libraries, release.glibc)?,
+        );
     let mut control = FileTree::default();
     control.add("DEBIAN/control", text);
     let configurations = "/etc/prowess/prowess.toml\n/etc/prowess/worker.toml\n";
@@ -110,16 +116,18 @@ fn control(
 }
 
 /// The packages of the libraries that the binary is linked with.
-fn library_packages(release: &Release) -> anyhow::Result<String> {
+fn library_packages(libraries: &[String], glibc: Option<GlibcVersion>) -> anyhow::Result<String> {
+    let glibc = glibc.context("a Debian package needs a program that is linked with glibc")?;
     let mut packages = Vec::new();
-    for library in &release.libraries {
+    for library in libraries {
         let package = match library.as_str() {
             "libc.so.6"
             | "libm.so.6"
             | "libdl.so.2"
             | "libpthread.so.0"
             | "librt.so.1"
-            | "ld-linux-x86-64.so.2" => format!("libc6 (>= {})", release.glibc),
+            | "ld-linux-x86-64.so.2"
+            | "ld-linux-aarch64.so.1" => format!("libc6 (>= {glibc})"),
             "libgcc_s.so.1" => "libgcc-s1".to_owned(),
             other => anyhow::bail!("which Debian package has {other}? Name it in {}", file!()),
         };
@@ -159,4 +167,22 @@ fn md5_sums(files: &FileTree, stage: &Path) -> anyhow::Result<Vec<u8>> {
         .context("`md5sum` comes with the package coreutils")?;
     anyhow::ensure!(output.status.success(), "md5sum failed");
     Ok(output.stdout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_those_of_packages_on_every_processor() {
+        let glibc = GlibcVersion::parse("GLIBC_2.28");
+        for loader in ["ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"] {
+            let libraries = [loader, "libc.so.6", "libgcc_s.so.1", "libm.so.6"];
+            let packages = library_packages(&libraries.map(str::to_owned), glibc).unwrap();
+            assert_eq!(packages, "libc6 (>= 2.28), libgcc-s1");
+        }
+        let unknown = library_packages(&["libssl.so.3".to_owned()], glibc).unwrap_err();
+        assert!(unknown.to_string().contains("libssl.so.3"), "{unknown}");
+        assert!(library_packages(&[], None).is_err());
+    }
 }

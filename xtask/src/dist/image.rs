@@ -68,9 +68,9 @@ pub(super) fn write(
     out: &Path,
 ) -> anyhow::Result<()> {
     anyhow::ensure!(
-        GlibcVersion::parse(GLIBC).is_some_and(|its| release.glibc <= its),
-        "the image has {GLIBC}, and the binary needs {}: build it with --glibc 2.28",
-        release.glibc
+        release.glibc <= GlibcVersion::parse(GLIBC),
+        "the image has {GLIBC}, and the binary runs on {}: build it with --glibc 2.28",
+        release.described()
     );
     let work = release.work_folder().join("image");
     std::fs::create_dir_all(&work)?;
@@ -143,7 +143,7 @@ fn config(release: &Release, layers: &[Blob]) -> anyhow::Result<Value> {
         .iter()
         .map(|_| json!({ "created": created, "created_by": "cargo xtask dist" }));
     Ok(json!({
-        "architecture": "amd64",
+        "architecture": release.platform.debian_architecture(),
         "os": "linux",
         "created": created,
         "config": {

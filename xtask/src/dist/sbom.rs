@@ -1,6 +1,6 @@
 //! The bill of materials: every package that is linked into the binary, in CycloneDX's JSON.
 //!
-//! Packages come from `cargo metadata` for this platform, their digests from `Cargo.lock`.
+//! Packages come from `cargo metadata` for a platform, their digests from `Cargo.lock`.
 //! Dependencies of build scripts and tests are not part of the binary and not listed.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,6 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use super::program::TRIPLE;
 use super::release::Release;
 use super::tarball::read;
 use crate::run::cargo;
@@ -23,7 +22,7 @@ pub(super) fn write(release: &Release, out: &Path) -> anyhow::Result<String> {
         "--format-version=1",
         "--locked",
         "--filter-platform",
-        TRIPLE,
+        release.platform.triple(),
     ];
     let listed = cargo(&["metadata"]).args(arguments).output()?;
     let error = String::from_utf8_lossy(&listed.stderr);
@@ -32,7 +31,8 @@ pub(super) fn write(release: &Release, out: &Path) -> anyhow::Result<String> {
     let sums = checksums(&String::from_utf8(read("Cargo.lock")?)?);
     let bill = bill(&metadata, &sums, release).context("cargo metadata has an unknown format")?;
     let text = format!("{bill:#}\n");
-    let name = format!("prowess-{}.cdx.json", release.version);
+    let triple = release.platform.triple();
+    let name = format!("prowess-{}-{triple}.cdx.json", release.version);
     std::fs::write(out.join(name), &text).context("cannot write the bill of materials")?;
     Ok(text)
 }

@@ -1,14 +1,15 @@
 //! The Python wheel: the module for every Python from 3.10 on, and the binary.
 //!
 //! `python/prowess/build_backend.py` builds it; here is what a release adds: the binary that
-//! all artefacts have, and the tag of the glibc that both need.
+//! all artefacts have, and the tag of the C library that both need.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
 use super::Args;
-use super::program::TRIPLE;
+use super::platform::Platform;
+use super::program::{self, GlibcVersion};
 use super::release::Release;
 use super::tools::ToolSet;
 use crate::run::{command, run};
@@ -18,24 +19,45 @@ use crate::wheels;
 /// How tags of wheels name glibc.
 const TAG: &str = "manylinux_2_";
 
+/// The tag of wheels for musl; the module is linked with the host's, as its Python is.
+const MUSL_TAG: &str = "musllinux_1_2";
+
 /// Builds the wheel.
-pub(super) fn write(release: &Release, args: &Args, out: &Path) -> anyhow::Result<()> {
-    let (tools, place) = match args.glibc {
+pub(super) fn write(
+    release: &Release,
+    args: &Args,
+    host: Platform,
+    out: &Path,
+) -> anyhow::Result<()> {
+    let platform = release.platform;
+    let zig = program::zig_target(platform, host, args.glibc.as_deref());
+    let (tools, arguments) = match zig {
         // maturin finds the tag that the module's symbols allow.
         None => (ToolSet::Wheels, "--compatibility pypi".to_owned()),
-        Some(_) => {
-            let tag = release.glibc.manylinux();
-            let place = format!("--compatibility {tag} --zig --target {TRIPLE}");
-            (ToolSet::Zig, place)
-        }
+        Some(_) => (ToolSet::Zig, zig_arguments(platform, release.glibc)),
     };
-    let mut build = wheels::builder(&tools.install()?, &["python/prowess"], &release.binary, out)?;
-    let arguments = format!("--profile {} {place}", args.profile);
+    // Of its own: pip does not say what it has made.
+    let folder = release.work_folder().join("wheel");
+    let packages = ["python/prowess"];
+    let mut build = wheels::builder(&tools.install()?, &packages, &release.binary, &folder)?;
+    let arguments = format!("--profile {} {arguments}", args.profile);
     build
         .env("MATURIN_PEP517_ARGS", arguments)
         .env("SOURCE_DATE_EPOCH", release.date.to_string());
     run(&mut build).context("the wheel does not build")?;
-    check_tag(&find(out)?)
+    let wheel = find(&folder)?;
+    if platform == host {
+        check_tag(&wheel)?;
+    }
+    let name = wheel.file_name().context("the wheel has no name")?;
+    std::fs::copy(&wheel, out.join(name)).context("cannot write the wheel")?;
+    Ok(())
+}
+
+/// maturin fails if its module needs more than the tag says, which is what the binary needs.
+fn zig_arguments(platform: Platform, glibc: Option<GlibcVersion>) -> String {
+    let tag = glibc.map_or_else(|| MUSL_TAG.to_owned(), GlibcVersion::manylinux);
+    format!("--compatibility {tag} --zig --target {}", platform.triple())
 }
 
 /// The wheel in a folder.
@@ -49,7 +71,8 @@ fn find(folder: &Path) -> anyhow::Result<PathBuf> {
     anyhow::bail!("there is no wheel in {}", folder.display())
 }
 
-/// maturin looks at the module alone; the binary may need a newer glibc.
+/// Where maturin has chosen the tag: it reads the module alone, and the binary may need a newer
+/// glibc.
 fn check_tag(wheel: &Path) -> anyhow::Result<()> {
     let tools = ToolSet::Wheels.install()?.join("bin");
     let shown = command(tools.join("auditwheel"), &["show", &path_text(wheel)?]).output()?;
@@ -74,7 +97,20 @@ fn glibc_minor(text: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::glibc_minor;
+    use super::*;
+
+    #[test]
+    fn tags_of_other_platforms_are_those_of_their_c_library() {
+        let glibc = GlibcVersion::parse("GLIBC_2.28");
+        assert_eq!(
+            zig_arguments(Platform::ArmGnu, glibc),
+            "--compatibility manylinux_2_28 --zig --target aarch64-unknown-linux-gnu"
+        );
+        assert_eq!(
+            zig_arguments(Platform::X86Musl, None),
+            "--compatibility musllinux_1_2 --zig --target x86_64-unknown-linux-musl"
+        );
+    }
 
     #[test]
     fn tags_are_read_from_names_and_sentences() {

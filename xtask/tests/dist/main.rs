@@ -7,6 +7,7 @@
 //! | `debian` | the Debian package by Debian's own tools |
 //! | `installer` | `install.sh` |
 //! | `node` | the npm packages on this host; `container` has the other checks of them |
+//! | `platforms` | names and contents for other processors and C libraries |
 //! | `bare_root` | every channel in a Debian without compilers |
 //! | `container` | the container image, on a Docker daemon of the tests |
 //! | `document_skills` | the list of outcomes of document skills in a runtime |
@@ -29,6 +30,7 @@ mod installer;
 #[path = "../../../crates/sandbox/tests/suite/knobs.rs"]
 mod knobs;
 mod node;
+mod platforms;
 mod reproducible;
 
 use std::path::{Path, PathBuf};

@@ -1,10 +1,12 @@
 //! The npm packages, installed by npm into an empty folder.
 
+use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::{artefact, succeeded};
+use super::{artefact, repository, succeeded};
 
 /// npm in a folder, without settings and caches of the caller.
 fn npm(program: &str, folder: &Path) -> Command {
@@ -70,4 +72,43 @@ fn a_platform_without_a_binary_is_named() {
         message.contains("prowess-linux-x64 is not installed"),
         "{message}"
     );
+}
+
+/// Writes a package of a platform, whose program is a script.
+fn write_package(modules: &Path, name: &str, manifest: &str, commands: &str) {
+    let program = modules.join(name).join("bin/prowess");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::write(modules.join(name).join("package.json"), manifest).unwrap();
+    fs::write(&program, format!("#!/bin/sh\n{commands}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn where_glibc_is_too_old_the_program_without_it_is_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let modules = folder.path().join("node_modules");
+    let launcher = modules.join("prowess/prowess.js");
+    fs::create_dir_all(launcher.parent().unwrap()).unwrap();
+    let source = repository().join("packaging/npm/prowess/bin/prowess.js");
+    fs::copy(source, &launcher).unwrap();
+
+    let mut architecture = Command::new("node");
+    let architecture = succeeded(architecture.args(["--print", "process.arch"]));
+    let name = format!("prowess-linux-{}", architecture.trim());
+    let started = || succeeded(Command::new("node").arg(&launcher).arg("argument"));
+    let needs = |version: &str| {
+        let manifest = format!("{{ \"glibcVersion\": \"{version}\" }}");
+        write_package(&modules, &name, &manifest, "echo glibc $1");
+    };
+    needs("2.2");
+    assert_eq!(started(), "glibc argument\n", "it is the only one");
+    write_package(&modules, &format!("{name}-musl"), "{}", "echo static $1");
+    assert_eq!(started(), "glibc argument\n");
+    // Compared as numbers: as texts, 2.1000 is less than 2.36.
+    for too_new in ["2.1000", "3.0"] {
+        needs(too_new);
+        assert_eq!(started(), "static argument\n", "{too_new}");
+    }
+    fs::remove_dir_all(modules.join(&name)).unwrap();
+    assert_eq!(started(), "static argument\n");
 }

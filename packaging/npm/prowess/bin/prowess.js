@@ -4,13 +4,47 @@
 const { spawn } = require("node:child_process");
 const { isatty } = require("node:tty");
 
-const platform = `prowess-${process.platform}-${process.arch}`;
-let binary;
-try {
-  binary = require.resolve(`${platform}/bin/prowess`);
-} catch {
+// A package with a binary that needs glibc has this name; one that needs no C library, another.
+const name = `prowess-${process.platform}-${process.arch}`;
+
+function find(path) {
+  try {
+    return require.resolve(path);
+  } catch {
+    return undefined;
+  }
+}
+
+// The version of glibc that Node runs with; undefined with another C library.
+function hostGlibc() {
+  try {
+    process.report.excludeNetwork = true;
+    return process.report.getReport().header.glibcVersionRuntime;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAtLeast(version, needed) {
+  const [[major, minor], [neededMajor, neededMinor]] = [version, needed].map((text) =>
+    String(text).split(".").map(Number)
+  );
+  return major > neededMajor || (major === neededMajor && minor >= neededMinor);
+}
+
+function choose() {
+  const withGlibc = find(`${name}/bin/prowess`);
+  const withoutLibrary = find(`${name}-musl/bin/prowess`);
+  if (!withGlibc || !withoutLibrary) return withGlibc || withoutLibrary;
+  const needed = require(`${name}/package.json`).glibcVersion;
+  const version = hostGlibc();
+  return version && isAtLeast(version, needed) ? withGlibc : withoutLibrary;
+}
+
+const binary = choose();
+if (!binary) {
   console.error(
-    `error: the package ${platform} is not installed; if it exists for this platform, install ` +
+    `error: the package ${name} is not installed; if it exists for this platform, install ` +
       "prowess again without --omit=optional"
   );
   process.exit(3);
