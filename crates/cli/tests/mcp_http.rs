@@ -180,6 +180,36 @@ fn greet() -> SkillFixture {
         )
 }
 
+/// A skill with as many tools as a frontmatter can have, whose names differ only in marks that names
+/// of tools do not have.
+fn toolful(name: &str) -> SkillFixture {
+    let tools = (0..2_450_u32).map(|number| {
+        let marks = (0..12).map(|bit| if (number >> bit) & 1 == 0 { '-' } else { '_' });
+        format!("a{}: {{script: go.py}}", marks.collect::<String>())
+    });
+    let tools: Vec<String> = tools.collect();
+    SkillFixture::new(name)
+        .field("tools", &format!("{{{}}}", tools.join(", ")))
+        .file("go.py", "")
+}
+
+#[tokio::test]
+async fn the_tools_of_all_skills_that_a_session_has_are_limited() {
+    let server = TestServer::start(&[]);
+    let agent = Agent::new(&server, MASTER);
+    for number in 0..5 {
+        agent.upload(&toolful(&format!("skill-{number}"))).await;
+    }
+    let agent = agent.begin().await;
+    for (name, is_whole) in [("skill-0", true), ("skill-4", false)] {
+        let loaded = agent.call("load_skill", json!({"name": name})).await;
+        let text = loaded["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("Tools now available"), "{text}");
+        let is_cut = text.contains("of its tools are left out");
+        assert_eq!(is_cut, !is_whole, "{text}");
+    }
+}
+
 /// A key of a tenant.
 fn key(server: &TestServer, tenant: &str, more: &[&str]) -> String {
     let mut command = prowess(server.folder());

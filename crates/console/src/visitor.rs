@@ -19,6 +19,11 @@ pub(crate) const HX_REQUEST: HeaderName = HeaderName::from_static("hx-request");
 /// Has htmx go to another page.
 pub(crate) const HX_REDIRECT: HeaderName = HeaderName::from_static("hx-redirect");
 
+/// Bytes of an address that the browser comes back to after signing in. It is repeated in responses
+/// for those who have no key, and these are small: HTTP/2 keeps many of them for a client that does
+/// not read.
+pub(crate) const MAX_NEXT_BYTES: usize = 2 << 10;
+
 /// Who looks at a page, and what they may do.
 #[derive(Clone)]
 pub(crate) struct Visitor {
@@ -129,8 +134,10 @@ fn redirect_to_sign_in(parts: &Parts) -> Response {
     let mut to = "/console/sign-in".to_owned();
     if parts.method == http::Method::GET && !is_htmx {
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
-        to.push_str("?next=");
-        to.extend(utf8_percent_encode(path, NON_ALPHANUMERIC));
+        if path.len() <= MAX_NEXT_BYTES {
+            to.push_str("?next=");
+            to.extend(utf8_percent_encode(path, NON_ALPHANUMERIC));
+        }
     }
     if is_htmx {
         let to = HeaderValue::from_str(&to);

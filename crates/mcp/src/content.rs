@@ -1,5 +1,6 @@
 //! The outcome of a call as MCP content: text, images, and links to created files.
 
+use crate::model_text;
 use crate::session::internal_error;
 use crate::uri;
 use base64::Engine;
@@ -21,12 +22,18 @@ const MAX_IMAGE_BYTES: u64 = 1 << 20;
 const MAX_LINKS: usize = 50;
 
 /// The result of a call, in content that exists in the client's version of the protocol: clients
-/// of older ones refuse a whole result for a part that they do not know.
+/// of older ones refuse a whole result for a part that they do not know. `count` counts bytes of
+/// it, and returns whether there is memory for them.
 pub(crate) async fn call_result(
     outcome: &ToolOutcome,
     workspace: Option<&Workspace>,
     version: Option<&ProtocolVersion>,
+    count: &(impl Fn(usize) -> bool + Sync),
 ) -> Result<CallToolResult, ErrorData> {
+    if !count(outcome.content.iter().map(part_bytes).sum()) {
+        let refusal = ContentBlock::text(model_text::TOO_MANY_RESPONSES);
+        return Ok(CallToolResult::error(vec![refusal]));
+    }
     let has = |since: ProtocolVersion| version.is_none_or(|version| *version >= since);
     let has_audio = has(ProtocolVersion::V_2025_03_26);
     let mut content: Vec<ContentBlock> = outcome
@@ -35,7 +42,7 @@ pub(crate) async fn call_result(
         .map(|part| to_content_block(part, outcome, has_audio))
         .collect();
     if let Some(workspace) = workspace {
-        content.extend(small_images(&outcome.outputs, workspace).await?);
+        content.extend(small_images(&outcome.outputs, workspace, count).await?);
     }
     // The text names the files too, and they are in the list of resources.
     if has(ProtocolVersion::V_2025_06_18) {
@@ -47,6 +54,18 @@ pub(crate) async fn call_result(
     } else {
         CallToolResult::success(content)
     })
+}
+
+/// Bytes of a part in a result.
+fn part_bytes(part: &ContentPart) -> usize {
+    match part {
+        ContentPart::Text(text) => text.len(),
+        ContentPart::Binary { data, .. } => base64_bytes(data.len()),
+    }
+}
+
+fn base64_bytes(bytes: usize) -> usize {
+    bytes.div_ceil(3).saturating_mul(4)
 }
 
 fn to_content_block(part: &ContentPart, outcome: &ToolOutcome, has_audio: bool) -> ContentBlock {
@@ -76,21 +95,27 @@ fn viewed_uri(outcome: &ToolOutcome) -> String {
     of_skill.unwrap_or_else(|| uri::sandbox_file(LAYOUT.below_data(path).unwrap_or(path)))
 }
 
-/// The first small images that it created.
+/// The first small images that it created, as far as there is memory for them. All are in the list
+/// of resources.
 async fn small_images(
     made: &[SandboxOutput],
     workspace: &Workspace,
+    count: &(impl Fn(usize) -> bool + Sync),
 ) -> Result<Vec<ContentBlock>, ErrorData> {
     let images = made.iter().filter(|made| {
         IMAGE_TYPES.contains(&made.mime_type.as_str()) && made.size <= MAX_IMAGE_BYTES
     });
     let mut content = Vec::new();
     for picture in images.take(MAX_IMAGES) {
-        let bytes = workspace.get(&picture.path).await.map_err(internal_error)?;
-        content.push(ContentBlock::image(
-            STANDARD.encode(bytes),
-            &picture.mime_type,
-        ));
+        let file = workspace.get_counted(&picture.path, 1).await;
+        let file = file.map_err(internal_error)?;
+        let size = file.content.len();
+        // Another call may have made it longer meanwhile.
+        if size as u64 > MAX_IMAGE_BYTES || !count(base64_bytes(size)) {
+            continue;
+        }
+        let image = STANDARD.encode(&file.content);
+        content.push(ContentBlock::image(image, &picture.mime_type));
     }
     Ok(content)
 }

@@ -2,6 +2,7 @@
 //! `resources/directory/read`, as specified by SEP-2640.
 
 use crate::page::paginate;
+use crate::request_permit::json_bytes;
 use crate::session::McpSession;
 use crate::skill_resource::skill_resource;
 use crate::uri::{self, ResourceUri};
@@ -18,6 +19,9 @@ pub(crate) const READ_DIRECTORY_METHOD: &str = "resources/directory/read";
 /// Limits that every host accepts for one skill; servers should not exceed them.
 const MAX_FILES: usize = 512;
 const MAX_BYTES: u64 = 16 << 20;
+
+/// Bytes of frontmatter that count as much as a file in a page: nothing else bounds them.
+const FRONTMATTER_BYTES_PER_ITEM: usize = 4 << 10;
 
 /// Handles the extension's methods.
 pub(crate) async fn handle_request(
@@ -68,8 +72,11 @@ async fn list(session: &McpSession, cursor: Option<&str>) -> Result<Map<String, 
     let skills = session.refresh().await?.skills();
     let published = skills.members.iter().filter(|member| conforms(member));
     let published = published.map(|member| (member.skill.name.clone(), member));
-    let files = |member: &&Member| member.skill.manifest.files().len();
-    let page = paginate(published, cursor, files)?;
+    let weight = |member: &&Member| {
+        let frontmatter = json_bytes(&member.skill.frontmatter);
+        member.skill.manifest.files().len() + frontmatter / FRONTMATTER_BYTES_PER_ITEM
+    };
+    let page = paginate(published, cursor, weight)?;
     let mut result = Map::new();
     let entries = page.items.into_iter().map(entry);
     result.insert("skills".into(), entries.collect());

@@ -1,6 +1,7 @@
 //! Dispatches requests; contains no logic of its own.
 
 use crate::listeners::Listener;
+use crate::request_permit::count_result;
 use crate::session::{McpSession, watch_until_closed};
 use crate::{complete, extension, info, prompts, resources, tools};
 use rmcp::model::*;
@@ -33,9 +34,10 @@ impl ServerHandler for McpHandler {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: Context,
+        context: Context,
     ) -> Result<ListToolsResult, ErrorData> {
-        tools::list(&self.0).await
+        let listed = tools::list(&self.0).await?;
+        count_result(&context, listed)
     }
 
     async fn call_tool(
@@ -50,9 +52,10 @@ impl ServerHandler for McpHandler {
     async fn list_resources(
         &self,
         params: Option<PaginatedRequestParams>,
-        _: Context,
+        context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resources::list(&self.0, cursor(params).as_deref()).await
+        let listed = resources::list(&self.0, cursor(params).as_deref()).await?;
+        count_result(&context, listed)
     }
 
     async fn list_resource_templates(
@@ -75,9 +78,10 @@ impl ServerHandler for McpHandler {
     async fn list_prompts(
         &self,
         params: Option<PaginatedRequestParams>,
-        _: Context,
+        context: Context,
     ) -> Result<ListPromptsResult, ErrorData> {
-        prompts::list(&self.0, cursor(params).as_deref()).await
+        let listed = prompts::list(&self.0, cursor(params).as_deref()).await?;
+        count_result(&context, listed)
     }
 
     async fn get_prompt(
@@ -103,7 +107,8 @@ impl ServerHandler for McpHandler {
         context: Context,
     ) -> Result<CustomResult, ErrorData> {
         let version = context.protocol_version();
-        extension::handle_request(&self.0, &request, version.as_ref()).await
+        let result = extension::handle_request(&self.0, &request, version.as_ref()).await?;
+        count_result(&context, result)
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -282,7 +282,7 @@ pub fn error_response(status: StatusCode, code: &str, message: &str) -> Response
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open_requests::RequestPermit;
+    use crate::request_permit::RequestPermit;
     use crate::skill_provider::{SkillProvider, SkillProviderError, SkillSet, default_options};
     use futures_util::FutureExt;
     use futures_util::future::{self, BoxFuture};

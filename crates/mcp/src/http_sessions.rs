@@ -1,11 +1,12 @@
-//! HTTP sessions that keep no response which nobody will get.
+//! HTTP sessions that keep no response that nobody will get.
 //!
-//! `rmcp` sends a response to the stream of its request. The response of a request that is
-//! cancelled at that moment it keeps for another stream until the session ends, and of two
-//! requests with one id the first never ends. So an id is in use only once at a time, and the
-//! response of a cancelled request is dropped here.
+//! `rmcp` sends a response to the stream of its request. If the request is cancelled at that
+//! moment, it keeps the response for another stream until the session ends; and of two requests
+//! with the same id, the first one never ends. So a second request with the id of an open one is
+//! refused here, and the response of a cancelled request is dropped.
 
-use crate::open_requests::{OpenRequests, RequestPermit, StartOutcome};
+use crate::open_requests::{OpenRequests, StartOutcome};
+use crate::request_permit::RequestPermit;
 use futures_util::future::{self, FutureExt};
 use futures_util::stream::{self, Stream};
 use http::request::Parts;

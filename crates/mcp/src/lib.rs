@@ -18,7 +18,8 @@
 //! | `prompts`, `complete` | prompts, and completion of arguments |
 //! | `extension`, `index` | `io.modelcontextprotocol/skills`, and the index before it |
 //! | [`stdio`], `http` | the two transports |
-//! | `http_sessions`, `open_requests` | HTTP sessions that keep no response which nobody gets; their requests that are not answered yet |
+//! | `http_sessions`, `open_requests` | HTTP sessions that keep no response that nobody gets; their requests that are not answered yet |
+//! | `request_permit` | what a request holds until it is answered; the memory of its response |
 //! | `session_registry`, `principal` | HTTP sessions by owner, their limits; who a request is authenticated as |
 //!
 //! All logic of skills and tools is in `prowess-toolbox`. This crate uses no store, no API
@@ -40,6 +41,7 @@ mod page;
 mod principal;
 mod progress;
 mod prompts;
+mod request_permit;
 mod resources;
 mod session;
 mod session_registry;
@@ -51,8 +53,8 @@ mod uri;
 
 pub use folders::SkillFolders;
 pub use http::{McpBody, McpHttp, McpHttpLimits, error_response};
-pub use open_requests::RequestPermit;
 pub use principal::McpPrincipal;
+pub use request_permit::{RequestPermit, ResponseMemory};
 pub use session::McpSession;
 // For implementations of `SkillProvider`, so that they need not depend on the toolbox.
 pub use prowess_toolbox::{Member, ToolboxOptions, Workspace};

@@ -12,6 +12,11 @@ instructions. A skill's own tools appear when it is loaded. Code runs in a sandb
 directory is /mnt/data; files created there are resources, sandbox:/mnt/data/PATH. Files of \
 skills are resources, skill://NAME/PATH.";
 
+/// The error of a request for whose response there is no memory.
+pub(crate) const TOO_MANY_RESPONSES: &str = "\
+The responses that are being sent take all memory that they may take: receive those, and repeat this \
+request later, or with less in its response.";
+
 /// Bytes of a line that a prompt adds, without the name of the skill.
 #[cfg(test)]
 const MAX_LINE_BYTES: usize = 256;

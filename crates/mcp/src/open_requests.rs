@@ -1,28 +1,12 @@
 //! The requests of one session that are not answered yet.
 
+use crate::request_permit::RequestPermit;
 use rmcp::model::RequestId;
-use std::any::Any;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
-
-/// What a request holds until it is answered, also when its client has left: an extension of the
-/// HTTP request.
-#[derive(Debug, Clone)]
-pub struct RequestPermit {
-    _permit: Arc<dyn Any + Send + Sync>,
-}
-
-impl RequestPermit {
-    /// Holds this until the last clone is dropped.
-    pub fn new(permit: impl Any + Send + Sync) -> Self {
-        RequestPermit {
-            _permit: Arc::new(permit),
-        }
-    }
-}
 
 /// The open requests of a session.
 #[derive(Debug, Default)]

@@ -39,7 +39,8 @@ pub(crate) fn paginate<T>(
     Ok(ListPage { items, next_cursor })
 }
 
-fn decode_cursor(cursor: &str) -> Result<String, ErrorData> {
+/// The key of the last item that was returned.
+pub(crate) fn decode_cursor(cursor: &str) -> Result<String, ErrorData> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     text.ok_or_else(|| {

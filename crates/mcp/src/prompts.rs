@@ -20,6 +20,9 @@ const TASK_ARGUMENT: &str = "task";
 /// Placeholder for the task in a skill's instructions.
 const ARGUMENTS_PLACEHOLDER: &str = "$ARGUMENTS";
 
+/// Bytes of the hint for the argument in a list.
+const MAX_HINT_BYTES: usize = 1 << 10;
+
 /// Bytes of a skill's instructions in a prompt.
 const MAX_BODY_BYTES: usize = 128 << 10;
 
@@ -44,12 +47,20 @@ pub(crate) async fn list(
 }
 
 fn to_prompt(skill: &Arc<Skill>) -> Prompt {
-    let hint = skill.invocation.argument_hint.clone();
-    let hint = hint.unwrap_or_else(|| "The task for the skill.".to_owned());
+    let hint = skill.invocation.argument_hint.as_deref();
+    let hint = shorten_hint(hint.unwrap_or("The task for the skill."));
     let task = PromptArgument::new(TASK_ARGUMENT)
         .with_description(hint)
         .with_required(false);
     Prompt::new(&skill.name, Some(&skill.description), Some(vec![task]))
+}
+
+fn shorten_hint(hint: &str) -> String {
+    if hint.len() <= MAX_HINT_BYTES {
+        return hint.to_owned();
+    }
+    let kept = hint.get(..hint.floor_char_boundary(MAX_HINT_BYTES));
+    format!("{}…", kept.unwrap_or_default())
 }
 
 /// A skill's instructions and the task. The skill is loaded too, so that its tools appear.
@@ -65,13 +76,13 @@ pub(crate) async fn get(
         let name: String = params.name.chars().take(200).collect();
         ErrorData::invalid_params(format!("prompt {name:?} not found"), None)
     })?;
-    let before = state.toolbox.tools().len();
+    let before = state.toolbox.tool_count();
     let problems = state
         .toolbox
         .restore_loaded(std::slice::from_ref(&skill.name))
         .await;
     let changed = ListChanges {
-        tools: state.toolbox.tools().len() != before,
+        tools: state.toolbox.tool_count() != before,
         ..ListChanges::default()
     };
     session.listeners.notify_all(changed).await;

@@ -1,6 +1,6 @@
 //! Resources: every file of every skill, and the files that the session's code created.
 
-use crate::page::paginate;
+use crate::page::{decode_cursor, paginate};
 use crate::session::{McpSession, McpSessionState};
 use crate::skill_provider::SkillSet;
 use crate::skill_resource::{skill_file_type, skill_resource};
@@ -48,7 +48,10 @@ fn resource_page(
     sandbox_files: &[FileInfo],
     cursor: Option<&str>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let of_skills = skills.members.iter().flat_map(|member| {
+    // All skills can have hundreds of thousands of files.
+    let after = cursor.map(decode_cursor).transpose()?;
+    let is_due = |member: &&Member| after.as_ref().is_none_or(|after| end_key(member) > *after);
+    let of_skills = skills.members.iter().filter(is_due).flat_map(|member| {
         let files = member.skill.manifest.files().iter();
         files.map(move |file| {
             (
@@ -78,6 +81,11 @@ enum ListedFile<'a> {
 /// Sorts files of skills as they are listed, and before those of the session.
 fn sort_key(skill: &str, file: &ManifestFile) -> String {
     format!("!{skill}\0{}", file.path)
+}
+
+/// Sorts behind all files of a skill, and before those of the next.
+fn end_key(member: &Member) -> String {
+    format!("!{}\u{1}", member.skill.name)
 }
 
 /// A file that the session's code created.
@@ -182,4 +190,44 @@ fn not_found(uri: &str) -> ErrorData {
     let message = format!("resource {} not found", uri::display_uri(uri));
     let data = serde_json::json!({ "uri": uri::display_uri(uri) });
     ErrorData::resource_not_found(message, Some(data))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use prowess_skill::{Bundle, BundleLimits, LoadOptions, Skill};
+
+    fn skill(name: &str, files: usize) -> Member {
+        let text = format!("---\nname: {name}\ndescription: D.\n---\nText.\n");
+        let first = ("SKILL.md".to_owned(), Bytes::from(text), false);
+        let more = (0..files).map(|number| (format!("{number}.txt"), Bytes::from("x"), false));
+        let all = std::iter::once(first).chain(more);
+        let bundle = Bundle::from_files(all, &BundleLimits::default()).unwrap();
+        let loaded = Skill::load(bundle, &LoadOptions::default());
+        loaded.skill.unwrap().into()
+    }
+
+    #[test]
+    fn pages_have_every_file_of_every_skill_once() {
+        let members = [("a", 150), ("a-b", 0), ("a0", 250), ("b", 20)];
+        let members = members.map(|(name, files)| skill(name, files));
+        let skills = SkillSet {
+            revision: 0,
+            members: members.into(),
+        };
+        let (mut cursor, mut names) = (None::<String>, Vec::new());
+        loop {
+            let page = resource_page(&skills, &[], cursor.as_deref()).unwrap();
+            names.extend(page.resources.iter().map(|one| one.uri.clone()));
+            match page.next_cursor {
+                Some(next) => cursor = Some(next),
+                None => break,
+            }
+        }
+        assert_eq!(names.len(), 151 + 1 + 251 + 21);
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), 151 + 1 + 251 + 21);
+    }
 }

@@ -123,7 +123,7 @@ impl McpSession {
             return;
         };
         let loaded =
-            !outcome.loaded_skills.is_empty() && state.toolbox.tools().len() != tools_before;
+            !outcome.loaded_skills.is_empty() && state.toolbox.tool_count() != tools_before;
         let changed = ListChanges {
             tools: loaded,
             prompts: false,

@@ -2,6 +2,7 @@
 
 use crate::content;
 use crate::progress::ProgressReporter;
+use crate::request_permit::count_bytes;
 use crate::session::McpSession;
 use prowess_toolbox::{ToolOutcome, ToolSpec, Toolbox};
 use rmcp::model::{
@@ -63,12 +64,13 @@ pub(crate) async fn call(
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResult, ErrorData> {
     let toolbox = &session.state().await?.toolbox;
-    let before = toolbox.tools().len();
+    let before = toolbox.tool_count();
     let input = Value::Object(params.arguments.unwrap_or_default());
     let outcome = run_call(toolbox, &params.name, &input, context).await?;
     session.notify_changes(&outcome, before).await;
     let version = context.protocol_version();
-    content::call_result(&outcome, toolbox.workspace(), version.as_ref()).await
+    let count = |bytes| count_bytes(context, bytes);
+    content::call_result(&outcome, toolbox.workspace(), version.as_ref(), &count).await
 }
 
 /// Dropping a call stops its processes, so a cancelled one is just dropped.

@@ -36,9 +36,11 @@ pub(crate) async fn activate(
             continue;
         }
         let functions = describe_functions(runner, skill, &mut done.problems).await;
-        if runner.workspace().is_some() {
-            add_declared_tools(&mut state.lock().registry, skill);
-        }
+        let left_out = match runner.workspace() {
+            Some(_) => add_declared_tools(&mut state.lock().registry, skill),
+            None => 0,
+        };
+        note_left_out(skill, left_out, &mut done.problems);
         activate_skill(state, skill, functions, &mut done);
     }
     done
@@ -54,8 +56,12 @@ pub(crate) async fn show_skill_tools(state: &SharedState, runner: &CommandRunner
         if skill.python_tools || !skill.tools.is_empty() {
             let functions = describe_functions(runner, skill, &mut problems).await;
             let mut state = state.lock();
-            add_functions(&mut state.registry, skill, functions);
+            let mut left_out = add_functions(&mut state.registry, skill, functions);
+            if runner.workspace().is_some() {
+                left_out += add_declared_tools(&mut state.registry, skill);
+            }
             state.registry.reveal(&skill.name);
+            note_left_out(skill, left_out, &mut problems);
         }
     }
     problems
@@ -92,7 +98,8 @@ fn activate_skill(
     if state.is_active(&skill.name) {
         return;
     }
-    add_functions(&mut state.registry, skill, functions);
+    let left_out = add_functions(&mut state.registry, skill, functions);
+    note_left_out(skill, left_out, &mut done.problems);
     done.tools.extend(state.registry.reveal(&skill.name));
     done.loaded.push(skill.name.clone());
     state.active.push(ActiveSkill {
@@ -101,10 +108,18 @@ fn activate_skill(
     });
 }
 
-/// Adds declared tools that are not registered yet.
-pub(crate) fn add_declared_tools(registry: &mut Registry, skill: &Skill) {
+/// Reports that there was no room for some of a skill's tools.
+fn note_left_out(skill: &Skill, left_out: usize, problems: &mut Vec<String>) {
+    if left_out > 0 {
+        let why = model_text::tools_left_out(left_out);
+        problems.push(format!("`{}`: {why}", skill.name));
+    }
+}
+
+/// Adds declared tools that are not registered yet. Returns for how many there is no room.
+pub(crate) fn add_declared_tools(registry: &mut Registry, skill: &Skill) -> usize {
+    let mut left_out = 0;
     for tool in &skill.tools {
-        let name = tool_name(&skill.name, &tool.name);
         let route = ToolRoute::Declared {
             skill: skill.name.clone(),
             tool: tool.name.clone(),
@@ -112,18 +127,26 @@ pub(crate) fn add_declared_tools(registry: &mut Registry, skill: &Skill) {
         if registry.name_for(&route).is_some() {
             continue;
         }
-        registry.add(NewTool {
+        if registry.is_full() {
+            left_out += 1;
+            continue;
+        }
+        let name = tool_name(&skill.name, &tool.name);
+        let is_added = registry.add_own(NewTool {
             name: &name,
             fallback_name: &name,
             description: cut_end(&tool.description, MAX_DESCRIPTION_BYTES),
             input_schema: declared::input_schema(tool),
             route,
         });
+        left_out += usize::from(!is_added);
     }
+    left_out
 }
 
-/// Adds functions that are not registered yet.
-fn add_functions(registry: &mut Registry, skill: &Skill, functions: Vec<PythonFunction>) {
+/// Adds functions that are not registered yet. Returns for how many there is no room.
+fn add_functions(registry: &mut Registry, skill: &Skill, functions: Vec<PythonFunction>) -> usize {
+    let mut left_out = 0;
     for function in functions {
         let name = tool_name(&skill.name, &function.name);
         let route = ToolRoute::Function {
@@ -133,12 +156,14 @@ fn add_functions(registry: &mut Registry, skill: &Skill, functions: Vec<PythonFu
         if registry.name_for(&route).is_some() {
             continue;
         }
-        registry.add(NewTool {
+        let is_added = registry.add_own(NewTool {
             name: &name,
             fallback_name: &name,
             description: function.description,
             input_schema: function.input_schema,
             route,
         });
+        left_out += usize::from(!is_added);
     }
+    left_out
 }

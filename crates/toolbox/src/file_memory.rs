@@ -1,6 +1,7 @@
-//! Memory for whole files: those that are copied into containers, and those that the editor shows
-//! or changes. Each may have 128 MiB, and any number of calls may need one at once. So they wait
-//! until there is memory for them. A tenant has half of it, so that none waits for another.
+//! Memory for whole files: those that are copied into containers, that the editor shows or changes,
+//! and that are read over MCP. Each may have 128 MiB, and any number of calls may need one at once.
+//! So they wait until there is memory for them. A tenant has at most half of it, so that no tenant
+//! alone makes others wait.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -30,8 +31,8 @@ pub struct FileMemoryPermit {
     _all: Option<OwnedSemaphorePermit>,
 }
 
-/// Waits until a tenant may have so many bytes of files in memory. More than its share count as
-/// its share. Whoever has memory must not wait for more.
+/// Waits until a tenant may have so many bytes of files in memory. More bytes than its share count
+/// as its share. Whoever has memory must not wait for more.
 pub async fn reserve_file_memory(tenant: &str, bytes: u64) -> FileMemoryPermit {
     FILE_MEMORY.reserve(tenant, bytes).await
 }

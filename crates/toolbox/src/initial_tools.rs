@@ -35,7 +35,11 @@ pub(crate) fn register_tools(
         litellm::add_tools(&mut registry, members);
     }
     if runs_code {
+        // A skill whose tools have no room reports it when it is loaded.
         for member in members {
+            if registry.is_full() {
+                break;
+            }
             activation::add_declared_tools(&mut registry, &member.skill);
         }
     }

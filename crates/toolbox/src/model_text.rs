@@ -417,6 +417,12 @@ pub(crate) fn functions_missing(why: &str) -> String {
     output(format!("the tools of its tools.py are missing: {why}"))
 }
 
+pub(crate) fn tools_left_out(count: usize) -> String {
+    note(format!(
+        "{count} of its tools are left out: the skills have more tools than one session can have"
+    ))
+}
+
 pub(crate) fn import_failed(traceback: &str) -> String {
     output(format!("importing it failed:\n{traceback}"))
 }
@@ -549,6 +555,7 @@ mod tests {
             file_written(&long, true, u64::MAX),
             empty_folder(&long),
             unlisted_files(usize::MAX),
+            tools_left_out(usize::MAX),
             no_result(&CommandOutcome::Exit(i32::MIN), 1.0),
             no_result(&CommandOutcome::Timeout, 1e9),
         ]);

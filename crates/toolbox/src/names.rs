@@ -1,7 +1,7 @@
 //! Names of tools: valid for every provider, and unique.
 
 use prowess_skill::manifest::Digest;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// Longest name that every provider accepts.
 const MAX_NAME_BYTES: usize = 64;
@@ -10,6 +10,9 @@ const MAX_NAME_BYTES: usize = 64;
 #[derive(Debug, Default)]
 pub(crate) struct NamePool {
     taken: BTreeSet<String>,
+    /// The number with which the search for a free name goes on, for each name that was taken: all
+    /// before are taken too. One skill can have thousands of tools that want one name.
+    next_numbers: HashMap<String, u32>,
 }
 
 impl NamePool {
@@ -17,26 +20,28 @@ impl NamePool {
     pub(crate) fn new(reserved: &[String]) -> Self {
         Self {
             taken: reserved.iter().cloned().collect(),
+            next_numbers: HashMap::new(),
         }
     }
 
     /// Claims the first free name: `preferred`, `fallback`, then numbered ones.
     pub(crate) fn claim(&mut self, preferred: &str, fallback: &str) -> String {
-        let numbered = (2_u32..).map(|number| {
-            let suffix = format!("_{number}");
-            truncate_name(fallback, MAX_NAME_BYTES - suffix.len()) + &suffix
-        });
-        let mut candidates = [
-            truncate_name(preferred, MAX_NAME_BYTES),
-            truncate_name(fallback, MAX_NAME_BYTES),
-        ]
-        .into_iter()
-        .chain(numbered);
+        for name in [preferred, fallback] {
+            let name = truncate_name(name, MAX_NAME_BYTES);
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+        let next = self.next_numbers.entry(fallback.to_owned()).or_insert(2);
         // There are more numbers than tools.
-        let free = candidates.find(|name| !self.taken.contains(name));
-        let free = free.unwrap_or_default();
-        self.taken.insert(free.clone());
-        free
+        loop {
+            let suffix = format!("_{next}");
+            *next += 1;
+            let name = truncate_name(fallback, MAX_NAME_BYTES - suffix.len()) + &suffix;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 }
 

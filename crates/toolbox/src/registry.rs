@@ -7,13 +7,18 @@ use crate::names::NamePool;
 use crate::spec::ToolSpec;
 use prowess_skill::control_tokens::{neutralise, neutralise_json};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Edit distance up to which a similar name is suggested.
 const MAX_EDIT_DISTANCE: usize = 3;
 
+/// Tools, and bytes of memory of their descriptions and schemas: one frontmatter can declare
+/// thousands of tools, and every MCP session has those of all skills of its tenant.
+const MAX_TOOLS: usize = 10_000;
+const MAX_SPEC_BYTES: usize = 8 << 20;
+
 /// What a call of a tool does.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum ToolRoute {
     /// Loads the skill that the arguments name.
     Load,
@@ -63,7 +68,13 @@ pub(crate) struct Registry {
     names: NamePool,
     tools: Vec<RegisteredTool>,
     by_name: BTreeMap<String, usize>,
+    /// The first tool of each route.
+    by_route: HashMap<ToolRoute, usize>,
     shown: Vec<usize>,
+    /// Bytes of memory of all descriptions and schemas, about.
+    spec_bytes: usize,
+    /// Whether a tool of a skill was left out.
+    is_full: bool,
 }
 
 /// A tool to be added.
@@ -88,7 +99,10 @@ impl Registry {
     /// Adds a tool that is not shown yet, and returns its name.
     pub(crate) fn add(&mut self, new: NewTool<'_>) -> String {
         let name = self.names.claim(new.name, new.fallback_name);
-        self.by_name.insert(name.clone(), self.tools.len());
+        let index = self.tools.len();
+        self.by_name.insert(name.clone(), index);
+        self.by_route.entry(new.route.clone()).or_insert(index);
+        self.spec_bytes = self.spec_bytes.saturating_add(new.spec_bytes());
         self.tools.push(RegisteredTool {
             spec: ToolSpec {
                 name: name.clone(),
@@ -99,6 +113,21 @@ impl Registry {
             route: new.route,
         });
         name
+    }
+
+    /// Adds a skill's own tool, which is not shown yet; false if there is no room for it.
+    pub(crate) fn add_own(&mut self, new: NewTool<'_>) -> bool {
+        let bytes = self.spec_bytes.saturating_add(new.spec_bytes());
+        self.is_full |= self.tools.len() >= MAX_TOOLS || bytes > MAX_SPEC_BYTES;
+        if !self.is_full {
+            self.add(new);
+        }
+        !self.is_full
+    }
+
+    /// Whether there is no room for more tools of skills.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
     }
 
     /// Adds a tool and shows it.
@@ -134,6 +163,11 @@ impl Registry {
         shown.map(|tool| tool.spec.clone()).collect()
     }
 
+    /// How many tools are shown.
+    pub(crate) fn shown_count(&self) -> usize {
+        self.shown.len()
+    }
+
     /// A tool and its route, shown or not.
     pub(crate) fn find(&self, name: &str) -> Option<(&ToolSpec, &ToolRoute)> {
         let tool = self.tools.get(*self.by_name.get(name)?)?;
@@ -162,14 +196,35 @@ impl Registry {
 
     /// The names of the shown tools.
     pub(crate) fn shown_names(&self) -> Vec<String> {
-        self.specs().into_iter().map(|spec| spec.name).collect()
+        let shown = self.shown.iter().filter_map(|index| self.tools.get(*index));
+        shown.map(|tool| tool.spec.name.clone()).collect()
     }
 
     /// The name of the tool with this route.
     pub(crate) fn name_for(&self, route: &ToolRoute) -> Option<&str> {
-        let tool = self.tools.iter().find(|tool| tool.route == *route)?;
+        let tool = self.tools.get(*self.by_route.get(route)?)?;
         Some(&tool.spec.name)
     }
+}
+
+impl NewTool<'_> {
+    /// Bytes of memory of its description and its schema, about.
+    fn spec_bytes(&self) -> usize {
+        self.description.len() + value_bytes(&self.input_schema)
+    }
+}
+
+fn value_bytes(value: &Value) -> usize {
+    let inside: usize = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(value_bytes).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| size_of::<String>() + name.len() + value_bytes(value))
+            .sum(),
+    };
+    size_of::<Value>() + inside
 }
 
 impl ToolRoute {
@@ -187,5 +242,44 @@ impl ToolRoute {
             Self::Declared { skill, .. } | Self::Function { skill, .. } => Some(skill),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn own_tool(number: usize, description: String) -> NewTool<'static> {
+        NewTool {
+            name: "one__go",
+            fallback_name: "one__go",
+            description,
+            input_schema: json!({}),
+            route: ToolRoute::Declared {
+                skill: "one".into(),
+                tool: number.to_string(),
+            },
+        }
+    }
+
+    #[test]
+    fn tools_of_skills_have_limits_and_are_found_by_their_routes() {
+        let mut many = Registry::default();
+        let added = (0..).take_while(|number| many.add_own(own_tool(*number, String::new())));
+        assert_eq!(added.count(), MAX_TOOLS);
+        let route = |number| own_tool(number, String::new()).route;
+        assert_eq!(many.name_for(&route(0)), Some("one__go"));
+        assert_eq!(many.name_for(&route(9_999)), Some("one__go_10000"));
+        assert_eq!(many.name_for(&route(10_000)), None);
+
+        let mut large = Registry::default();
+        let text = || "x".repeat(1 << 20);
+        let added = (0..).take_while(|number| large.add_own(own_tool(*number, text())));
+        assert_eq!(added.count(), (MAX_SPEC_BYTES >> 20) - 1);
+        // What a toolbox itself has is always there.
+        assert!(large.is_full());
+        large.show(own_tool(100, String::new()));
+        assert_eq!(large.shown_count(), 1);
     }
 }

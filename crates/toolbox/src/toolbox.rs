@@ -76,6 +76,12 @@ impl Toolbox {
         self.state.lock().registry.specs()
     }
 
+    /// How many tools a model may call now.
+    #[must_use]
+    pub fn tool_count(&self) -> usize {
+        self.state.lock().registry.shown_count()
+    }
+
     /// The skills that a model may load, one line each, within the catalogue's limit: for a
     /// system prompt, if the description of `load_skill` does not list them.
     #[must_use]

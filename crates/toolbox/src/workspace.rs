@@ -315,7 +315,7 @@ impl Workspace {
     /// # Errors
     /// When it does not exist, or is too large to be read at once.
     pub async fn get_counted(&self, path: &str, copies: u64) -> Result<CountedFile, ToolboxError> {
-        // The container is not held while this waits for memory: whoever has it may need to
+        // The container is not held while this waits for memory: whoever has memory may need to
         // replace the container.
         let file = self.open_file(path).await?;
         let size = file.size;

@@ -20,6 +20,7 @@ use http::StatusCode;
 use crate::layout::Layout;
 use crate::render::html_with_status;
 use crate::state::ConsoleState;
+use crate::visitor::MAX_NEXT_BYTES;
 
 pub(crate) fn routes() -> Router<ConsoleState> {
     Router::new()
@@ -57,7 +58,8 @@ fn safe_next(next: Option<&str>) -> &str {
         let is_plain = next
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
-        is_below && is_plain && !next.starts_with("/console/sign-")
+        let is_short = next.len() <= MAX_NEXT_BYTES;
+        is_below && is_plain && is_short && !next.starts_with("/console/sign-")
     };
     next.filter(is_inside).unwrap_or(FIRST)
 }

@@ -105,6 +105,21 @@ async fn a_key_opens_the_console_and_signing_out_closes_it() {
 }
 
 #[tokio::test]
+async fn who_has_no_key_gets_small_responses_whatever_they_send() {
+    let console = Console::with(locked()).await;
+    // Each takes five bytes in a page, and three in an address.
+    let long = "'".repeat(12_000);
+    let page = console
+        .get(&format!("/console/sign-in?next=/console/{long}"))
+        .await;
+    assert_eq!(page.status, StatusCode::OK);
+    let text = page.text();
+    assert!(text.len() < 8_000, "{} bytes", text.len());
+    let page = console.get(&format!("/console/runs?state={long}")).await;
+    assert_eq!(page.header("location"), "/console/sign-in");
+}
+
+#[tokio::test]
 async fn a_wrong_key_is_refused_and_too_many_of_them_wait() {
     let console = Console::with(locked()).await;
     for _ in 0..10 {

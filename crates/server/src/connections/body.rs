@@ -20,8 +20,21 @@ pub(crate) struct TrackedBody<B> {
     /// The rest of a large chunk.
     rest: Bytes,
     active: Option<ActiveRequest>,
-    #[expect(dead_code, reason = "kept for its drop")]
     tenant_request: Option<Arc<TenantRequest>>,
+    /// Whether the request counts for its tenant while any of its chunks is in memory.
+    holds_chunks: bool,
+}
+
+/// A chunk, and the request that it is of.
+struct HeldChunk {
+    bytes: Bytes,
+    _tenant_request: Arc<TenantRequest>,
+}
+
+impl AsRef<[u8]> for HeldChunk {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl<B: Body<Data = Bytes>> TrackedBody<B> {
@@ -41,7 +54,18 @@ impl<B: Body<Data = Bytes>> TrackedBody<B> {
             rest: Bytes::new(),
             active,
             tenant_request,
+            holds_chunks: false,
         }
+    }
+
+    /// The same over HTTP/2, which keeps chunks that its client has no window for after the body
+    /// has ended. A connection has many streams, so the request counts for its tenant until its
+    /// last chunk was sent or dropped.
+    pub(crate) fn holding_chunks(mut self) -> TrackedBody<B> {
+        let own = self.active.as_mut().and_then(ActiveRequest::take_count);
+        self.tenant_request = self.tenant_request.take().or(own.map(Arc::new));
+        self.holds_chunks = true;
+        self
     }
 }
 
@@ -61,7 +85,19 @@ impl<B: Body<Data = Bytes> + Unpin> TrackedBody<B> {
             }
         }
         let chunk = self.rest.split_to(self.rest.len().min(MAX_CHUNK_BYTES));
-        Poll::Ready(Some(Ok(Frame::data(chunk))))
+        Poll::Ready(Some(Ok(Frame::data(self.held(chunk)))))
+    }
+
+    fn held(&self, bytes: Bytes) -> Bytes {
+        match &self.tenant_request {
+            Some(tenant_request) if self.holds_chunks && !bytes.is_empty() => {
+                Bytes::from_owner(HeldChunk {
+                    bytes,
+                    _tenant_request: Arc::clone(tenant_request),
+                })
+            }
+            _ => bytes,
+        }
     }
 }
 

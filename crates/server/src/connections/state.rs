@@ -223,6 +223,11 @@ impl ActiveRequest {
         Ok(())
     }
 
+    /// Takes what counts it toward its tenant's limit, for its response.
+    pub(super) fn take_count(&mut self) -> Option<TenantRequest> {
+        self.tenant_request.take()
+    }
+
     /// A response exists.
     pub(super) fn mark_answered(&mut self) {
         self.answered = true;

@@ -7,7 +7,9 @@ use prowess_store::KeyScope;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::running::{NEVER, PREFACE, Running, frame, h2_get, h2_settings, patient, rest};
+use crate::running::{
+    NEVER, PREFACE, Running, frame, h2_field, h2_get, h2_settings, patient, rest,
+};
 
 const GET: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
 /// The shortest time that the sweep can measure.
@@ -137,17 +139,40 @@ async fn drain(stream: &mut TcpStream) {
     }
 }
 
-/// Frames of an HTTP/2 connection, up to the response head of a stream.
-async fn head(connection: &mut TcpStream, expected: u32) {
+/// A frame of HTTP/2 as it was received.
+struct Received {
+    kind: u8,
+    flags: u8,
+    stream: u32,
+    payload: Vec<u8>,
+}
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const END_STREAM: u8 = 1;
+
+async fn next_frame(connection: &mut TcpStream) -> Received {
+    let mut head = [0; 9];
+    connection.read_exact(&mut head).await.unwrap();
+    let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+    let mut payload = vec![0; usize::try_from(length).unwrap()];
+    connection.read_exact(&mut payload).await.unwrap();
+    Received {
+        kind: head[3],
+        flags: head[4],
+        stream: u32::from_be_bytes([head[5], head[6], head[7], head[8]]),
+        payload,
+    }
+}
+
+/// Frames of an HTTP/2 connection, up to the response head of a stream. Returns whether the
+/// response is a success.
+async fn head(connection: &mut TcpStream, expected: u32) -> bool {
     loop {
-        let mut head = [0; 9];
-        connection.read_exact(&mut head).await.unwrap();
-        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-        let mut payload = vec![0; usize::try_from(length).unwrap()];
-        connection.read_exact(&mut payload).await.unwrap();
-        let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-        if head[3] == 1 && stream == expected {
-            return;
+        let frame = next_frame(connection).await;
+        if frame.kind == HEADERS && frame.stream == expected {
+            // `:status: 200` in the table that is always there.
+            return frame.payload.first() == Some(&0x88);
         }
     }
 }
@@ -279,6 +304,41 @@ async fn get_with(running: &Running, path: &str, key: &str) -> String {
     );
     let stream = running.send(request.as_bytes()).await;
     String::from_utf8(rest(stream).await).unwrap()
+}
+
+/// A window of one byte: the response was passed on, and its rest waits for the client.
+#[tokio::test]
+async fn a_request_over_http_2_counts_until_its_response_was_sent() {
+    let settings = ServerSettings {
+        requests_per_tenant: 2,
+        ..locked()
+    };
+    let running = Running::start(settings, patient()).await;
+    let key = running.server.key("slow", &[KeyScope::Publish]).await;
+    let request = [h2_get("/v1/skills"), h2_field("x-api-key", &key)].concat();
+    let one_byte = [0, 4, 0, 0, 0, 1];
+    let mut connection = running.send(&h2_settings(&one_byte)).await;
+    let mut answers = Vec::new();
+    for stream in [1, 3, 5, 7] {
+        let request = frame(HEADERS, 5, stream, &request);
+        connection.write_all(&request).await.unwrap();
+        answers.push(head(&mut connection, stream).await);
+        while next_frame(&mut connection).await.kind != DATA {}
+    }
+    assert_eq!(answers, [true, true, false, false]);
+    let window = frame(4, 0, 0, &[0, 4, 0, 0, 0xff, 0xff]);
+    connection.write_all(&window).await.unwrap();
+    for _ in 0..answers.len() {
+        loop {
+            let frame = next_frame(&mut connection).await;
+            if frame.kind == DATA && frame.flags & END_STREAM != 0 {
+                break;
+            }
+        }
+    }
+    let request = frame(HEADERS, 5, 9, &request);
+    connection.write_all(&request).await.unwrap();
+    assert!(head(&mut connection, 9).await);
 }
 
 /// One chunk, sent in several.

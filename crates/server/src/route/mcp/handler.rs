@@ -1,15 +1,15 @@
 //! `/mcp` with any method: authorizes and handles a request.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::header::{AUTHORIZATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use http_body_util::BodyExt;
-use prowess_mcp::{McpPrincipal, RequestPermit, SkillProvider};
+use prowess_mcp::{McpPrincipal, RequestPermit, ResponseMemory, SkillProvider};
 use prowess_provider::is_event_stream;
 use prowess_wire::parsed_excess;
 use serde::Deserialize;
@@ -18,13 +18,14 @@ use super::origin;
 use super::skill_provider::TenantSkillProvider;
 use crate::app::App;
 use crate::auth::{Permission, Principal};
+use crate::bodies::OwnedBodyReservation;
 use crate::error::HttpError;
 use crate::limits::RequestRefusal;
 use crate::read_body::read_body;
 
-/// Bytes of a message that is kept for as long as its session, and how much more memory its values
-/// may take than an ordinary text has ([`parsed_excess`]).
+/// Bytes of a message that is kept for as long as its session.
 const MAX_SESSION_MESSAGE_BYTES: usize = 64 << 10;
+/// Bytes that its parsed values may take beyond what is usual for a text ([`parsed_excess`]).
 const MAX_SESSION_MESSAGE_EXCESS: usize = 256 << 10;
 
 pub(super) async fn handle(State(app): State<App>, request: Request) -> Response {
@@ -63,10 +64,10 @@ async fn authorize_and_handle(app: &App, request: Request) -> Result<Response, H
         false => None,
     };
     // A call may run for long after its response has begun, and goes on in a session when its
-    // client leaves: its arguments are in memory until then.
+    // client leaves: its arguments are in memory until then, and its response until it was sent.
     let is_large = transfer.is_some();
     let reservation = reservation.into_owned(app.body_budget());
-    let permit = RequestPermit::new((reservation, transfer));
+    let permit = RequestPermit::new(transfer).with_memory(CallMemory(Mutex::new(reservation)));
     parts.extensions.insert(permit.clone());
     // No longer needed, and absent headers cannot be logged.
     parts.headers.remove(AUTHORIZATION);
@@ -84,6 +85,17 @@ async fn authorize_and_handle(app: &App, request: Request) -> Result<Response, H
     // MCP has no event that says why a stream ends; the next request of the client does.
     let lost = principal.lost_access(app, Permission::Browse);
     Ok(response.map(|body| Body::from_stream(body.into_data_stream().take_until(lost))))
+}
+
+/// The memory of a message and of its response, which count for their tenant.
+#[derive(Debug)]
+struct CallMemory(Mutex<OwnedBodyReservation>);
+
+impl ResponseMemory for CallMemory {
+    fn try_grow(&self, bytes: usize) -> bool {
+        let mut reservation = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(reservation.grow(bytes).now_or_never(), Some(Ok(())))
+    }
 }
 
 /// The method of a message, empty if it has none; `None` if it cannot be read.
@@ -107,8 +119,8 @@ fn is_kept(method: Option<&str>) -> bool {
     matches!(method, None | Some("initialize"))
 }
 
-/// Refuses a message that takes much memory and is kept: a session may have what its client can do
-/// as any number of values.
+/// Refuses a message that is kept and takes much memory: its client may describe itself in any
+/// number of values.
 fn check_kept_size(message: &[u8]) -> Result<(), HttpError> {
     if message.len() <= MAX_SESSION_MESSAGE_BYTES
         && parsed_excess(message) <= MAX_SESSION_MESSAGE_EXCESS
