@@ -113,7 +113,7 @@ impl Engine {
             let (sender, events) = mpsc::channel(EVENT_BUFFER);
             // Boxed: an awaited future is moved into each of the futures around it.
             let prepared = Box::pin(prepare_run(self, request, Purpose::Run, None)).await?;
-            let tools = prepared.tools.toolbox.tools().len();
+            let tools = prepared.tools.toolbox.tool_count();
             let id = Store::new_run_id()?;
             let mut run_loop = RunLoop::new(prepared, id.clone(), EventSink::Stream(sender));
             let usage = usage.and_then(|usage| run_loop.track(usage));

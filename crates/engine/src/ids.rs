@@ -9,6 +9,8 @@ const SERVER_CALL_PREFIX: &str = "srvtoolu_pw";
 /// Calls of the client's own tools in dialects that lose turns: the turns are stored under
 /// these ids.
 const CHAT_CALL_PREFIX: &str = "call_pw";
+/// How both of these prefixes end.
+const COMMON_PREFIX_END: &str = "_pw";
 /// A container's id, and the form that OpenAI's clients get.
 const CONTAINER_PREFIX: &str = "container_";
 const OPENAI_CONTAINER_PREFIX: &str = "cntr_";
@@ -31,9 +33,11 @@ pub(crate) fn is_chat_call(id: &str) -> bool {
 
 /// Whether a request's bytes may contain calls of an earlier run.
 pub(crate) fn mentions_run_ids(body: &[u8]) -> bool {
+    static COMMON: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(COMMON_PREFIX_END));
     static MARKS: LazyLock<[Finder<'_>; 2]> =
         LazyLock::new(|| [SERVER_CALL_PREFIX, CHAT_CALL_PREFIX].map(Finder::new));
-    MARKS.iter().any(|mark| mark.find(body).is_some())
+    // Most bodies have neither, which one search shows.
+    COMMON.find(body).is_some() && MARKS.iter().any(|mark| mark.find(body).is_some())
 }
 
 /// A container's id in the sandbox, from either form.
@@ -78,4 +82,19 @@ fn random_suffix() -> String {
     std::iter::repeat_with(fastrand::alphanumeric)
         .take(22)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_mentions_calls_of_a_run_by_either_prefix() {
+        for id in [new_server_call_id(), new_chat_call_id()] {
+            assert!(mentions_run_ids(format!(r#"{{"id":"{id}"}}"#).as_bytes()));
+        }
+        for other in ["", "toolu_1", "the_pwd", "call_p", "srvtoolu_1", "call_PW"] {
+            assert!(!mentions_run_ids(other.as_bytes()), "{other}");
+        }
+    }
 }

@@ -60,11 +60,15 @@ impl ConcurrencyLimiter {
             return;
         }
         let (before, now) = (previous.limit.concurrent, self.limit.concurrent);
-        lock(queue).withdraw(before.saturating_sub(now));
-        for _ in before..now {
-            // A place more is one that was released.
+        let next = {
+            let mut queue = lock(queue);
+            queue.withdraw(before.saturating_sub(now));
+            queue.extend(now.saturating_sub(before))
+        };
+        for next in next {
             let queue = Arc::clone(queue);
-            drop(CallPlace { queue });
+            // A call that has just given up returns it, and it is released.
+            drop(next.send(CallPlace { queue }));
         }
     }
 
@@ -190,6 +194,21 @@ impl CallQueue {
         let free = self.free.min(places);
         self.free -= free;
         self.withdrawn += places - free;
+    }
+
+    /// Adds so many places. Returns the calls that get one of them: those that wait, in turn.
+    fn extend(&mut self, places: usize) -> Vec<oneshot::Sender<CallPlace>> {
+        // Running calls keep the places that were to go.
+        let kept = self.withdrawn.min(places);
+        self.withdrawn -= kept;
+        let mut left = places - kept;
+        let mut next = Vec::new();
+        while left > 0 && self.len > 0 {
+            left -= 1;
+            next.extend(self.release());
+        }
+        self.free += left;
+        next
     }
 
     /// The call that gets a place which was released; none if nobody waits.
@@ -378,6 +397,11 @@ mod tests {
         assert!(higher.is_saturated());
         drop((running, granted, last));
         assert_eq!(lock(higher.queue()).free, 3);
+
+        // However far it is raised.
+        let unlimited = limiter(usize::MAX, 10);
+        unlimited.take_over(&higher);
+        assert_eq!(lock(unlimited.queue()).free, usize::MAX);
     }
 
     #[tokio::test(start_paused = true)]

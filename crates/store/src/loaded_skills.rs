@@ -1,6 +1,6 @@
 //! The skills that are in memory, by their versions. All requests that use a version share it for
-//! as long as one of them does, even if the cache has no room for it: otherwise many requests for
-//! a few large skills would have each of them in memory as often.
+//! as long as one of them does, even if the cache has no room for it: otherwise each of many
+//! requests for a few large skills would have a copy of its own in memory.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};

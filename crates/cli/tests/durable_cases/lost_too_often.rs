@@ -1,4 +1,4 @@
-//! A run that its servers die of: it is resumed a few times, and then it fails.
+//! A run that makes its servers die: it is resumed a few times, and then it fails.
 
 use crate::durable::bed::{Bed, SHORT_LEASE};
 use crate::durable::events::assert_dense;

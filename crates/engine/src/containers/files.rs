@@ -70,8 +70,8 @@ impl Containers {
         Ok((found, files.next().is_some()))
     }
 
-    /// Waits while a command uses a container: who lists its files next need not hold what others
-    /// need meanwhile.
+    /// Waits while a command uses a container. A caller that lists its files next need not hold a
+    /// permit meanwhile that others need.
     ///
     /// # Errors
     /// [`RunError::ContainerNotFound`] when it does not exist.
@@ -317,7 +317,10 @@ mod tests {
         assert_eq!(put.unwrap_err().code(), "container-busy");
         let removed = containers.remove(&id, &file.id).await;
         assert_eq!(removed.unwrap_err().code(), "container-busy");
-        assert_eq!(containers.files(&id).await.unwrap(), std::slice::from_ref(&file));
+        assert_eq!(
+            containers.files(&id).await.unwrap(),
+            std::slice::from_ref(&file)
+        );
         let result = RunResult {
             state: RunState::Completed,
             body: "{}",

@@ -1,5 +1,5 @@
-//! The existing containers that runs of this server use which are not kept. They do not hold
-//! them in the store: a kept run waits until they have ended.
+//! The existing containers that foreground runs of this server use. These runs do not hold them in
+//! the store: a kept run waits until they have ended.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -7,7 +7,7 @@
 //! | `api` | the containers of a tenant: list, get, delete |
 //! | `create` | a new container with skills and files |
 //! | `files` | the files in a container |
-//! | `foreground_containers` | the existing containers that runs use which are not kept |
+//! | `foreground_containers` | the existing containers that foreground runs use |
 
 pub(crate) mod api;
 /// Where commands of tests run.

@@ -27,6 +27,10 @@ mod tests;
 
 /// How long events wait for others before they are stored together.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(40);
+/// How long it is tried to note that a run is given up, and how often: the database is back by then,
+/// if that is why.
+const GIVE_UP_TIME: Duration = Duration::from_secs(60);
+const GIVE_UP_INTERVAL: Duration = Duration::from_millis(500);
 /// Bytes of events that wait to be stored; a run that writes faster waits.
 const MAX_PENDING_BYTES: usize = 256 << 10;
 
@@ -45,8 +49,8 @@ pub struct RunJournal {
     store: Store,
     run: String,
     owned: tokio::sync::Mutex<OwnedRun>,
-    /// When the lease was last renewed, on this server's own clock. It is read while the store
-    /// does not answer a write, which has [`Self::owned`].
+    /// When the lease was last renewed, on this server's own clock. Apart from [`Self::owned`],
+    /// whose lock is held while the store does not answer a write.
     renewed: Mutex<Instant>,
     pending: Mutex<PendingEvents>,
     /// Closed when this server stops running the run.
@@ -299,13 +303,24 @@ impl RunJournal {
     }
 
     /// Leaves the run to whichever server claims it when its lease has run out: this one cannot go
-    /// on with it now, and has not died of it.
+    /// on with it now, and has not died of it. It is noted once the store takes it, which may be why
+    /// the run is given up.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// When the store cannot be written for too long.
     pub async fn give_up(&self) -> Result<(), StoreError> {
-        let owned = self.owned.lock().await;
-        self.store.give_up_run(&owned.lease).await.map(drop)
+        // Another server may store events meanwhile.
+        self.stored.send_modify(|stored| stored.is_final = true);
+        let lease = self.lease().await;
+        let deadline = tokio::time::Instant::now() + GIVE_UP_TIME;
+        loop {
+            match self.store.give_up_run(&lease).await {
+                Err(error) if error.is_transient() && tokio::time::Instant::now() < deadline => {
+                    tokio::time::sleep(GIVE_UP_INTERVAL).await;
+                }
+                given_up => return given_up.map(drop),
+            }
+        }
     }
 
     /// Puts the run back into the queue: it has no finished step, and cannot begin now. Returns

@@ -298,7 +298,7 @@ async fn hold_existing(
 }
 
 /// How a run ended whose journal stopped at the same time: what the store has refused or not
-/// answered is missing from the log, so that whoever resumes the run ends it.
+/// answered is missing from the log, so whoever resumes the run ends it.
 fn end_unless_stopped(end: KeptEnd, stop: Option<JournalStop>) -> KeptEnd {
     match stop {
         Some(stop @ (JournalStop::Lost | JournalStop::LeaseOver | JournalStop::Store(_))) => {

@@ -34,12 +34,13 @@ pub(crate) fn batch(batch: &BatchRecord) -> Value {
     })
 }
 
-/// What a batch keeps of the request that created it: clients give it no metadata of their own.
+/// What a Message Batch has as its metadata: the digest and the betas of the request that created
+/// it. In this API, clients give a batch no metadata.
 pub(crate) fn request_metadata(digest: &str, betas: Option<&str>) -> String {
     json!({ "request_digest": digest, "betas": betas }).to_string()
 }
 
-/// The betas that the requests of a batch use, from what the batch keeps.
+/// The betas that the requests of a batch use, from its metadata.
 pub(crate) fn request_betas(metadata: &str) -> Option<String> {
     let metadata: Value = serde_json::from_str(metadata).ok()?;
     metadata.get("betas")?.as_str().map(str::to_owned)

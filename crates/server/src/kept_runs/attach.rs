@@ -201,8 +201,8 @@ impl Attachment {
         Ok(send(answer, response))
     }
 
-    /// The memory of the answer that is made of the run's result. Who has begun the run needs none:
-    /// its request, sent again after a refusal, would begin another run.
+    /// Memory for the answer that is made of the run's result. The request that began the run needs
+    /// no permit for it: sent again after a refusal, it would begin another run.
     async fn begin_answer(&self, requester: Requester) -> Result<Option<StoredAnswer>, HttpError> {
         match requester {
             Requester::First => Ok(None),

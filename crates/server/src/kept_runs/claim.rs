@@ -21,8 +21,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const FAILURE_INTERVAL: Duration = Duration::from_secs(10);
 /// Runs claimed at once.
 const MAX_CLAIMS: usize = 8;
-/// Servers that may die with a run in succession, without a finished step in between. A run that
-/// is resumed again and again may be what they die of, and there would be no server for any other.
+/// Servers that may die with a run in succession, without a finished step in between. The run may
+/// be why they die: resumed again and again, it would leave no server for any other.
 const MAX_LOSSES: u32 = 10;
 
 /// Claims runs until the server stops.

@@ -36,15 +36,17 @@ pub(crate) struct Keep {
 }
 
 impl KeepHeaders {
-    /// Reads them; most requests have none.
+    /// Reads them among those meant for this server (`own`), and takes the idempotency key out of
+    /// the others; most requests have none of them.
     ///
     /// # Errors
     /// When one of them is invalid.
     pub(crate) fn read(
-        headers: &mut HeaderMap,
+        own: &HeaderMap,
+        others: &mut HeaderMap,
         webhooks: &WebhookSettings,
     ) -> Result<KeepHeaders, HttpError> {
-        let keep = headers.get(&KEEP_HEADER).map(|value| value.as_bytes());
+        let keep = own.get(&KEEP_HEADER).map(|value| value.as_bytes());
         let (keep, background) = match keep {
             None | Some(b"false") => (false, false),
             Some(b"true") => (true, false),
@@ -55,7 +57,7 @@ impl KeepHeaders {
             }
         };
         // It names the run here; an upstream must not take it for its own.
-        let idempotency_key = match headers.remove(&IDEMPOTENCY_KEY) {
+        let idempotency_key = match others.remove(&IDEMPOTENCY_KEY) {
             None => None,
             Some(key) => Some(read_key(&key)?),
         };
@@ -63,7 +65,7 @@ impl KeepHeaders {
             idempotency_key,
             keep,
             background,
-            webhook: requested_url(webhooks, headers)?,
+            webhook: requested_url(webhooks, own)?,
         })
     }
 
@@ -73,7 +75,7 @@ impl KeepHeaders {
     }
 
     /// Whether and how a request is kept. One in the background always is, also if its upstream has
-    /// background responses of its own: those would be found, cancelled and paid there only.
+    /// background responses of its own: those would be found, cancelled and counted there only.
     ///
     /// # Errors
     /// When the request contradicts itself.

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use prowess_wire::raw::RawObject;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::value::RawValue;
 
 /// A server that the provider calls, as a tool in OpenAI's API.
 #[derive(Deserialize)]
@@ -29,22 +30,27 @@ pub(crate) fn names_secrets(body: &[u8], raw: &RawObject<'_>) -> bool {
 fn has_remote_tokens(raw: &RawObject<'_>) -> bool {
     // Most requests have no such tools.
     let tools = raw.get("tools").filter(|tools| tools.contains("\"mcp\""));
-    let tools: Vec<RemoteTool> = tools.map(parse_list).unwrap_or_default();
-    let has_token = |tool: &RemoteTool| {
-        let has_headers = tool.headers.as_ref().is_some_and(|all| !all.is_empty());
+    let has_token = |tool: RemoteTool| {
+        let has_headers = tool.headers.is_some_and(|all| !all.is_empty());
         tool.kind.as_deref() == Some("mcp") && (tool.authorization.is_some() || has_headers)
     };
-    let servers = raw.get("mcp_servers");
-    let servers: Vec<RemoteServer> = servers.map(parse_list).unwrap_or_default();
-    tools.iter().any(has_token)
-        || servers
-            .iter()
-            .any(|server| server.authorization_token.is_some())
+    let has_server_token = |server: RemoteServer| server.authorization_token.is_some();
+    tools.is_some_and(|tools| any_item(tools, has_token))
+        || raw
+            .get("mcp_servers")
+            .is_some_and(|servers| any_item(servers, has_server_token))
 }
 
-/// A list; empty if it is malformed, which is found later.
-fn parse_list<'a, T: Deserialize<'a>>(json: &'a str) -> Vec<T> {
-    serde_json::from_str(json).unwrap_or_default()
+/// Whether an item of a list has a secret. One that is malformed may have one, and hides none of the
+/// others. That the list itself is malformed is found later.
+fn any_item<T: DeserializeOwned>(list: &str, has_secret: impl Fn(T) -> bool) -> bool {
+    let items: Vec<&RawValue> = serde_json::from_str(list).unwrap_or_default();
+    items
+        .iter()
+        .any(|item| match serde_json::from_str(item.get()) {
+            Ok(item) => has_secret(item),
+            Err(_) => true,
+        })
 }
 
 #[cfg(test)]
@@ -61,6 +67,10 @@ mod tests {
             r#"{"tools":[{"type":"function"},{"type":"mcp","headers":{"x-key":"x"}}]}"#,
             r#"{"mcp_servers":[{"url":"https://a.test"},{"authorization_token":"x"}]}"#,
             r#"{"tools":[{"network_policy":{"domain_secrets":[]}}]}"#,
+            // Beside one that is malformed, or in it.
+            r#"{"tools":[{"type":"mcp","authorization":"x"},{"type":7}]}"#,
+            r#"{"tools":[{"type":"mcp","type":"mcp","authorization":"x"}]}"#,
+            r#"{"mcp_servers":[{"authorization_token":"x"},"y"]}"#,
         ] {
             assert!(names(json), "{json}");
         }

@@ -83,7 +83,7 @@ async fn run(
     let opened = match opened {
         Some(opened) => Ok(opened),
         None => {
-            let opened = app.engine().open_kept(lease, claimed).await;
+            let opened = app.engine().open_kept(lease.clone(), claimed).await;
             opened.map(|kept| OpenRun::new(&app, kept))
         }
     };
@@ -92,6 +92,11 @@ async fn run(
         Err(error) => {
             // Its lease runs out, and it is claimed again.
             tracing::warn!(%error, run, "cannot open the journal of a run");
+            if error.is_store_outage()
+                && let Err(error) = app.store().give_up_run(&lease).await
+            {
+                tracing::debug!(%error, run, "cannot note that a run is given up");
+            }
             return;
         }
     };
@@ -185,10 +190,7 @@ impl RunTask {
                     meter.give_up();
                 }
                 let is_lost = matches!(why, JournalStop::Lost);
-                // If the store does not take it, the next server takes this one for dead.
-                if !is_lost && let Err(error) = journal.give_up().await {
-                    tracing::debug!(%error, run = self.run, "cannot note that a run is given up");
-                }
+                self.give_up(&journal, is_lost).await;
                 return;
             }
         };
@@ -227,7 +229,17 @@ impl RunTask {
                 if let Some(meter) = &meter {
                     meter.give_up();
                 }
+                let is_lost = matches!(why, JournalStop::Lost);
+                self.give_up(&journal, is_lost).await;
             }
+        }
+    }
+
+    /// Notes that this server cannot go on with the run, unless another one has it already. If the
+    /// store does not take it, the next server takes this one for dead.
+    async fn give_up(&self, journal: &RunJournal, is_lost: bool) {
+        if !is_lost && let Err(error) = journal.give_up().await {
+            tracing::debug!(%error, run = self.run, "cannot note that a run is given up");
         }
     }
 
@@ -289,6 +301,7 @@ impl RunTask {
             Err(error) => {
                 // Its lease runs out, and it is claimed again.
                 tracing::warn!(%error, run = self.run, "cannot put a run back into the queue");
+                self.give_up(journal, false).await;
                 None
             }
         }

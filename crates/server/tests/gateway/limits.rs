@@ -98,6 +98,29 @@ async fn a_key_may_ask_only_so_often() {
 }
 
 #[tokio::test]
+async fn requests_that_are_sent_again_count_even_if_they_are_refused() {
+    let gateway = Gateway::start().await;
+    gateway
+        .upstream
+        .respond_always(MockResponse::json(200, MESSAGES));
+    let limits = KeyLimits {
+        requests_per_minute: Some(3),
+        ..KeyLimits::default()
+    };
+    let key = gateway.key("default", KeyScope::Use, &limits).await;
+    let headers = [("x-api-key", key.as_str()), ("idempotency-key", "order-18")];
+    let mut request = question(ClientDialect::Messages, "small", false);
+    // The second of them has the answer of the first, and the others are different requests.
+    for (max_tokens, status) in [(50, 200_u16), (50, 200), (51, 409), (51, 429)] {
+        request["max_tokens"] = max_tokens.into();
+        let answer = gateway.send("/v1/messages", &headers, request.to_string());
+        let answer = answer.await;
+        assert_eq!(answer.status, status, "{}", answer.text());
+    }
+    assert_eq!(gateway.upstream.requests().await.len(), 1);
+}
+
+#[tokio::test]
 async fn requests_that_name_no_model_of_the_key_count_as_well() {
     let gateway = Gateway::start().await;
     let limits = KeyLimits {

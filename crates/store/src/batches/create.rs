@@ -30,8 +30,8 @@ pub struct NewBatch<'a> {
     pub dialect: &'a str,
     /// The id of the key that the request was authenticated with; `None` for the operator.
     pub api_key: Option<&'a str>,
-    /// The client's metadata, as JSON. One of messages gets its own once its requests are received:
-    /// [`Store::set_received_metadata`].
+    /// The client's metadata, as JSON. A Message Batch gets that of the server once its requests are
+    /// received: [`Store::set_received_metadata`].
     pub metadata: &'a str,
     /// The file with the requests.
     pub input_file: Option<&'a str>,
@@ -205,7 +205,7 @@ impl Store {
         })
     }
 
-    /// Sets the metadata of a batch of messages whose requests are being received.
+    /// Sets the metadata of a Message Batch whose requests are being received.
     ///
     /// # Errors
     /// When the store cannot be written.

@@ -89,7 +89,8 @@ pub struct BatchRecord {
     pub api_key: Option<String>,
     /// Its state.
     pub state: BatchState,
-    /// The client's metadata, as JSON; of messages, what the server keeps of their request.
+    /// The client's metadata, as JSON; of a Message Batch, what the server keeps of the request that
+    /// created it.
     pub metadata: String,
     /// The file with the requests.
     pub input_file: Option<String>,

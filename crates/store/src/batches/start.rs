@@ -36,7 +36,7 @@ pub struct UnsubmittedItem {
     pub dialect: String,
     /// The id of the key that the batch was created with; `None` for the operator.
     pub api_key: Option<String>,
-    /// What the server keeps of the request that created its batch; of batches of messages only.
+    /// What the server keeps of the request that created its batch, if that is a Message Batch.
     pub request_metadata: Option<String>,
     /// Whether its batch is being cancelled: it must not become a run any more.
     pub is_cancelled: bool,

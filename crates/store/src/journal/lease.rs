@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::run_owner::{IS_SUSPECT, RunOwner};
+use super::run_owner::{GIVE_BACK, IS_SUSPECT, RunOwner};
 use crate::Store;
 use crate::db::{DbRow, Sql};
 use crate::error::Result;
@@ -48,8 +48,8 @@ pub struct ClaimedRun {
     pub request: Vec<u8>,
     /// Whether it is to be cancelled.
     pub cancel_requested: bool,
-    /// How many servers died with it since its last finished step. Those that released it, or
-    /// gave it up, are not counted.
+    /// How many servers died with it since its last finished step, or since one released it. Those
+    /// that gave it up or back are not counted.
     pub losses: u32,
 }
 
@@ -168,13 +168,15 @@ impl Store {
     }
 
     /// Gives up a run that this server cannot go on with now. It is claimed when its lease has run
-    /// out, and that is no loss: its server has not died. Returns whether it was still held.
+    /// out, and that is no loss: its server has not died. Returns whether it was still held. It can
+    /// be repeated.
     ///
     /// # Errors
     /// When the store cannot be written.
     pub async fn give_up_run(&self, lease: &RunLease) -> Result<bool> {
-        let sql = Sql::new("UPDATE journal_runs SET owner = NULL WHERE id = ")
-            .push_bind("", &lease.run)
+        let sql = Sql::new("UPDATE journal_runs SET ")
+            .push(GIVE_BACK)
+            .push_bind(" WHERE id = ", &lease.run)
             .push_bind(" AND epoch = ", lease.epoch)
             .push(" AND state = 'running'");
         Ok(self.db().execute(sql).await? == 1)
@@ -187,15 +189,17 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub async fn return_run(&self, lease: &RunLease) -> Result<bool> {
-        let sql = Sql::new(
-            "UPDATE journal_runs SET owner = NULL, lease_until = 0,
+        let sql = Sql::new("UPDATE journal_runs SET ")
+            .push(GIVE_BACK)
+            .push(
+                ", lease_until = 0,
                 state = CASE WHEN next_step = 0 AND cancel_requested = 0 THEN 'queued'
                              ELSE 'running' END
              WHERE id = ",
-        )
-        .push_bind("", &lease.run)
-        .push_bind(" AND epoch = ", lease.epoch)
-        .push(" AND state = 'running'");
+            )
+            .push_bind("", &lease.run)
+            .push_bind(" AND epoch = ", lease.epoch)
+            .push(" AND state = 'running'");
         Ok(self.db().execute(sql).await? == 1)
     }
 
@@ -205,12 +209,13 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub async fn postpone_run(&self, lease: &RunLease) -> Result<bool> {
-        let sql =
-            Sql::new("UPDATE journal_runs SET state = 'queued', owner = NULL, lease_until = ")
-                .push(self.db().database().clock())
-                .push_bind(" WHERE id = ", &lease.run)
-                .push_bind(" AND epoch = ", lease.epoch)
-                .push(" AND next_step = 0 AND state = 'running' AND cancel_requested = 0");
+        let sql = Sql::new("UPDATE journal_runs SET state = 'queued', ")
+            .push(GIVE_BACK)
+            .push(", lease_until = ")
+            .push(self.db().database().clock())
+            .push_bind(" WHERE id = ", &lease.run)
+            .push_bind(" AND epoch = ", lease.epoch)
+            .push(" AND next_step = 0 AND state = 'running' AND cancel_requested = 0");
         Ok(self.db().execute(sql).await? == 1)
     }
 }
@@ -246,7 +251,7 @@ fn select_claimable(
     .push(")")
 }
 
-/// Appends the new owner of each row: with the losses of those that have still their last one.
+/// Appends the new owner of each row: with its losses if the row still has the last owner.
 fn push_owners(sql: Sql, rows: &[DbRow], owner: &str) -> Result<Sql> {
     let mut sql = sql;
     let mut has_lost = false;

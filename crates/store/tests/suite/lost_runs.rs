@@ -10,6 +10,7 @@ use prowess_store::{
 use crate::testbed::{TestBed, on_both_databases};
 
 on_both_databases! {
+    losses_of_a_run_that_is_given_back_are_kept_and_no_other_is_added,
     servers_that_die_are_counted_until_a_step_is_finished,
     runs_that_were_lost_often_are_resumed_one_at_a_time,
 }
@@ -83,6 +84,37 @@ async fn servers_that_die_are_counted_until_a_step_is_finished(bed: TestBed) {
     assert_eq!(claim_one(&store, "server_16").await.losses, 0);
 }
 
+/// Otherwise a run would be resumed for ever whose servers die of it, and that has to wait for its
+/// key's limits, or for a place, in between.
+async fn losses_of_a_run_that_is_given_back_are_kept_and_no_other_is_added(bed: TestBed) {
+    let store = bed.open().await;
+    begin(&store, &bed, "run_1").await;
+    for number in 1..=3 {
+        let claimed = claim_one(&store, &format!("server_{number}")).await;
+        assert_eq!(claimed.losses, number);
+    }
+    // The third one has died. Those that follow have not.
+    let given_up = claim_one(&store, "server_4").await;
+    assert_eq!(given_up.losses, 4);
+    for _ in 0..2 {
+        assert!(store.give_up_run(&given_up.lease).await.unwrap());
+    }
+    let returned = claim_one(&store, "server_5").await;
+    assert_eq!(returned.losses, 4);
+    assert!(store.return_run(&returned.lease).await.unwrap());
+    let postponed = claim_one(&store, "server_6").await;
+    assert_eq!(postponed.losses, 4);
+    assert!(store.postpone_run(&postponed.lease).await.unwrap());
+    let claimed = claim(&store, "server_7", LEASE).await;
+    assert_eq!(claimed[0].losses, 4);
+    // It is still one of those of which a server has one at a time.
+    begin(&store, &bed, "run_2").await;
+    for owner in ["server_8", "server_9"] {
+        assert_eq!(claim_one(&store, owner).await.lease.run, "run_2");
+    }
+    assert_eq!(claim(&store, "server_7", LEASE).await, []);
+}
+
 async fn runs_that_were_lost_often_are_resumed_one_at_a_time(bed: TestBed) {
     let store = bed.open().await;
     for id in ["run_1", "run_2", "run_3"] {
@@ -98,7 +130,7 @@ async fn runs_that_were_lost_often_are_resumed_one_at_a_time(bed: TestBed) {
     runs.extend(third.iter().map(|run| run.lease.run.clone()));
     assert!(runs.contains(&"run_4".to_owned()), "{runs:?}");
     assert_eq!(claim(&store, "server_3", LEASE).await, []);
-    // Another server dies of another run, if at all.
+    // Another server may have another of these runs at the same time.
     let fourth = claim(&store, "server_4", LEASE).await;
     assert_eq!(fourth.len(), 1, "{fourth:?}");
     runs.push(fourth[0].lease.run.clone());

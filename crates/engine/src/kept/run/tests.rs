@@ -7,8 +7,8 @@ use prowess_provider::config::{ProviderConfig, ProviderKind, ProvidersConfig, Sc
 use prowess_provider::{ClientCredentials, Providers};
 use prowess_sandbox::{Sandboxes as _, SharedSandboxes, Snapshot, SnapshotEntry};
 use prowess_store::{
-    BeginOutcome, Error as StoreError, HoldOutcome, NewFile, NewJournalRun, Store, StoreConfig,
-    TenantId,
+    BeginOutcome, Error as StoreError, HoldOutcome, LeaseStatus, NewFile, NewJournalRun, Store,
+    StoreConfig, TenantId,
 };
 use prowess_testkit::postgres::PostgresServer;
 use prowess_testkit::tcp_proxy::TcpProxy;
@@ -424,6 +424,29 @@ async fn a_run_whose_connections_to_the_database_break_is_resumed(place: Command
     let entries = files.unwrap().unwrap().entries;
     let sizes: Vec<_> = entries.iter().map(|entry| entry.size).collect();
     assert_eq!(sizes, [4, 8, 4]);
+}
+
+/// Otherwise the next server would take this one for dead.
+#[tokio::test]
+async fn that_a_run_is_given_up_is_noted_although_connections_break() {
+    let server = PostgresServer::start_durable();
+    let port = server.port().unwrap();
+    let proxy = TcpProxy::start(port);
+    let (from, to) = (format!(":{port}/"), format!(":{}/", proxy.port()));
+    let database = server.database().replace(&from, &to);
+    let bed = Bed::on(CommandPlace::OneHost, Some(database)).await;
+    let lease = bed.begin().await;
+    let kept = bed.engine.begin_kept(lease.clone(), Instant::now());
+    let listener = kept.journal().subscribe();
+    proxy.cut_at("UPDATE journal_runs SET owner");
+    kept.journal().give_up().await.unwrap();
+    assert!(!proxy.is_to_be_cut());
+    assert!(listener.borrow().is_final);
+    let expired = async || bed.store.renew_lease(&lease, Duration::ZERO).await;
+    assert_eq!(retried(expired).await, LeaseStatus::Held);
+    let claim = async || bed.store.claim_runs("b", LEASE, FORMAT, 1, &[], &[]).await;
+    let claimed = retried(claim).await;
+    assert_eq!((claimed.len(), claimed[0].losses), (1, 0));
 }
 
 /// Otherwise it would be resumed for ever, and its turn be paid again each time.
