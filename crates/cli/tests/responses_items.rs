@@ -162,6 +162,10 @@ fn what_openais_servers_gave_in_a_run_reaches_the_client_and_the_next_turn() {
                 .await;
             assert_eq!((response.status, sent.len()), (200, 2), "{}", response.text);
             gateway.upstreams[0].clear_responses();
+            // OpenAI would require its optional arguments otherwise.
+            let mut tools = sent[0].body["tools"].as_array().unwrap().iter();
+            let load = tools.find(|tool| tool["name"] == "load_skill").unwrap();
+            assert_eq!(load["strict"], false, "{load}");
 
             let output = output(&response, stream);
             let kinds: Vec<&str> = output

@@ -20,7 +20,8 @@ pub(crate) struct CircuitBreaker {
     config: config::BreakerPolicy,
     /// Pauses by class of failure, of a deployment that has others beside it.
     cooldown: Option<config::CooldownPolicy>,
-    /// Whether the clients' names say which of its models a deployment is called for.
+    /// Whether the name of the deployment's model is a pattern (`*`), so that clients choose the
+    /// model.
     has_pattern: bool,
     /// Whether the state holds any failures. Calls to a healthy upstream read only this
     /// flag: writing the state on each call would make all threads wait for one another.
@@ -89,7 +90,7 @@ impl CircuitBreaker {
         }
     }
 
-    /// The same for a deployment that is called for any model that clients name, or not.
+    /// The same for a deployment whose model's name is a pattern, or is not.
     pub(crate) fn with_pattern(mut self, has_pattern: bool) -> Self {
         self.has_pattern = has_pattern;
         self

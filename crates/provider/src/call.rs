@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::HeaderMap;
-use prowess_wire::neutral::{ApiError, Request, Response, StreamEvent, replay};
+use prowess_wire::neutral::{ApiError, Request, Response, ResponseCollector, StreamEvent, replay};
 use prowess_wire::{Dialect, Dropped, ReadContext, WireError, read_response, write_request};
 
 use crate::call_credentials::CallCredentials;
@@ -115,6 +115,13 @@ impl Target {
         credentials: CallCredentials<'_>,
         failures: &mut Vec<CallFailure>,
     ) -> Result<(ModelOutput, Vec<Dropped>), CallError> {
+        let collects = !request.stream && http.upstream.streams_only(request.max_tokens);
+        let streamed = collects.then(|| {
+            let mut streamed = request.clone();
+            streamed.stream = true;
+            streamed
+        });
+        let request = streamed.as_ref().unwrap_or(request);
         let dialect = http.upstream.dialect(self.api_name(http), request.origin);
         let options = self.options_for(http, dialect, request);
         let mut outgoing = write_request(dialect, request, &options)?;
@@ -134,6 +141,7 @@ impl Target {
             http,
             dialect,
             stream: request.stream,
+            collects,
             body: Bytes::from(outgoing.body.to_string()),
             headers: translated_headers(request, dialect, credentials),
             context: outgoing.context.with_id(new_message_id()),
@@ -150,6 +158,8 @@ struct UpstreamCall<'a> {
     http: &'a HttpBackend,
     dialect: Dialect,
     stream: bool,
+    /// Whether the client does not stream, so that the stream becomes a complete response.
+    collects: bool,
     body: Bytes,
     headers: HeaderMap,
     context: ReadContext,
@@ -210,7 +220,7 @@ impl UpstreamCall<'_> {
             return self.read_stream(http_response).await;
         }
         let response = self.read_complete(http_response).await?;
-        if self.stream {
+        if self.stream && !self.collects {
             let events = replay(response);
             return Ok(ModelOutput::Stream(EventStream::from_events(events)));
         }
@@ -228,12 +238,29 @@ impl UpstreamCall<'_> {
             .reader(self.dialect, self.context.clone());
         let body = IdleTimeoutBody::new(response.body, idle);
         let mut events = EventStream::from_upstream(body, reader, provider, self.key.clone());
-        match events.peek_first().await {
-            Some(StreamEvent::Error(error)) => {
-                Err(self.reported_error(error.clone(), &response.headers))
-            }
-            _ => Ok(ModelOutput::Stream(events)),
+        if let Some(StreamEvent::Error(error)) = events.peek_first().await {
+            return Err(self.reported_error(error.clone(), &response.headers));
         }
+        if self.collects {
+            return self.collect(events, &response.headers).await;
+        }
+        Ok(ModelOutput::Stream(events))
+    }
+
+    /// Reads a stream to its end.
+    async fn collect(
+        &self,
+        mut events: EventStream,
+        headers: &HeaderMap,
+    ) -> Result<ModelOutput, CallError> {
+        let mut collector = ResponseCollector::new(self.dialect);
+        while let Some(event) = events.next().await {
+            let pushed = collector.push(event);
+            pushed.map_err(|error| self.reported_error(error, headers))?;
+        }
+        let response = collector.finish();
+        let response = response.map_err(|error| self.reported_error(error, headers))?;
+        Ok(ModelOutput::Response(Box::new(response)))
     }
 
     async fn read_complete(&self, response: HttpResponse) -> Result<Response, CallError> {

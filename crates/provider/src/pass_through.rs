@@ -107,8 +107,7 @@ impl Target {
         if incoming.client == ClientDialect::Gemini {
             return gemini_body(&incoming, &self.model);
         }
-        let named = incoming.raw.get_str("model");
-        if named.as_deref() == Some(self.model.as_str()) {
+        if incoming.raw.is_str("model", &self.model) {
             return incoming.body.clone();
         }
         incoming.raw.with_str("model", &self.model).into()
@@ -226,7 +225,7 @@ impl PassThroughCall<'_> {
         if is_error(self.incoming.client, &body) {
             let mut headers = headers::for_client(headers);
             headers.insert(header::CONTENT_LENGTH, body.len().into());
-            let body = ByteStream::from_bytes(body, &self.target.provider.name);
+            let body = ByteStream::from_bytes(body);
             *refusal = Some(Box::new(self.to_response(status, headers, body)));
         }
         Err(error)
@@ -271,7 +270,7 @@ impl PassThroughCall<'_> {
             if all {
                 usage = self.read_usage(&start)?;
                 stored_id = self.read_stored_id(&start);
-                ByteStream::from_bytes(start, provider)
+                ByteStream::from_bytes(start)
             } else {
                 ByteStream::with_prefix(start, body, provider)
             }

@@ -80,7 +80,7 @@ impl Provider {
         Ok(ProviderFileResponse {
             status,
             headers,
-            body: ByteStream::from_bytes(body, &self.name),
+            body: ByteStream::from_bytes(body),
         })
     }
 

@@ -103,7 +103,11 @@ impl Route {
     /// remembered per owner, each within its share, and owners take turns where calls wait for one
     /// another.
     pub fn set_owner(&mut self, owner: &str) {
-        self.owner = hash_owner(owner);
+        let has_limit = |target: &Target| target.slot.limiter.is_some();
+        // Most routes have nothing that asks for it.
+        if self.plan.is_some() || self.targets.iter().any(has_limit) {
+            self.owner = hash_owner(owner);
+        }
     }
 
     /// The same with its first model only, and with one deployment of it.

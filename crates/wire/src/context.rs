@@ -43,6 +43,9 @@ pub struct WriteOptions {
     pub google_signatures: bool,
     /// Whether a Chat server accepts `thinking: {"type": "disabled"}`.
     pub thinking_switch: bool,
+    /// Whether each model of a Chat server that can think does so by default, and all others
+    /// refuse an effort.
+    pub default_thinking: bool,
     /// Whether a Chat server checks messages by Mistral's rules: ids of calls have nine
     /// letters and digits, and after results only the model speaks.
     pub mistral_rules: bool,
@@ -52,6 +55,8 @@ pub struct WriteOptions {
     pub alternating_roles: bool,
     /// Fields of a request that a Chat server refuses, although most servers accept them.
     pub refused_fields: &'static [&'static str],
+    /// Whether a Chat server refuses functions of which only some are strict.
+    pub uniform_strict: bool,
     /// Whether a Chat server accepts free-form tools. If not, they become functions of one
     /// text.
     pub custom_tools: bool,
@@ -95,10 +100,12 @@ impl Default for WriteOptions {
             reasoning_details: false,
             google_signatures: false,
             thinking_switch: false,
+            default_thinking: false,
             mistral_rules: false,
             mistral_fields: false,
             alternating_roles: false,
             refused_fields: &[],
+            uniform_strict: false,
             custom_tools: true,
             openai_fields: true,
             response_schemas: true,
@@ -133,8 +140,8 @@ pub struct ReadContext {
     pub(crate) server: String,
     /// Stop sequences the upstream cannot look for itself.
     pub(crate) stop_sequences: Vec<String>,
-    /// The ids of the conversation's calls. `None` if the ids of a response stay as they are:
-    /// whoever sends the results has got them from elsewhere.
+    /// The ids of the conversation's calls, which no call of the response gets. `None` if the ids
+    /// of the response stay as they are, as when the client gets its bytes unchanged.
     pub(crate) call_ids: Option<Arc<HashSet<String>>>,
 }
 

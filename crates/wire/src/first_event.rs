@@ -160,10 +160,10 @@ mod tests {
                 ClientDialect::Chat,
                 "data: {\"choices\":[],\"error\":null}\n\n",
             ),
-            // In no dialect's form: whoever asked decides what it is.
+            // In no dialect's form: the client decides what it is.
             (ClientDialect::Messages, "data: {nonsense \"error\"\n\n"),
             (ClientDialect::Messages, "data: {}\n\n"),
-            // The second event is none of the first.
+            // Only the first event counts.
             (
                 ClientDialect::Chat,
                 "data: {\"choices\":[]}\n\ndata: {\"error\":{\"message\":\"x\"}}\n\n",

@@ -229,6 +229,11 @@ pub(crate) fn image_at(url: &str) -> String {
     format!("[image: {url}]")
 }
 
+/// What another agent of the client says.
+pub(crate) fn agent_message(author: &str, text: &str) -> String {
+    format!("Message from {author}:\n\n{text}")
+}
+
 /// A request to approve a call of an MCP server's tool.
 pub(crate) fn approval_request(tool: &str, server: &str, arguments: &str) -> String {
     format!("May I call the tool {tool} of the server {server} with {arguments}?")
@@ -356,6 +361,7 @@ mod tests {
             &browser(&[]),
             &browser_tab("", "", "", true),
             &browser_change("", &[]),
+            &agent_message("", ""),
             &approval_request("", "", ""),
             &approval_response(false, None),
             &tagged_system(""),

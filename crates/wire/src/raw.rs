@@ -116,6 +116,12 @@ impl<'a> RawObject<'a> {
         serde_json::from_str(self.get(key)?).ok()
     }
 
+    /// Whether a field is this string, however it is written.
+    pub fn is_str(&self, key: &str, value: &str) -> bool {
+        let text = self.get(key).map(serde_json::from_str::<Key<'_>>);
+        matches!(text, Some(Ok(Key(text))) if text == value)
+    }
+
     /// The fields that routing needs.
     pub fn routing_fields(&self) -> RoutingFields {
         RoutingFields {
@@ -127,8 +133,7 @@ impl<'a> RawObject<'a> {
 
     /// The body with one string field set and every other byte as it was.
     pub fn with_str(&self, key: &str, value: &str) -> Vec<u8> {
-        let json = serde_json::Value::from(value).to_string();
-        self.with_edits(&[Edit::Set(key, &json)])
+        self.with_edits(&[Edit::Set(key, &to_json(value))])
     }
 
     /// The body with fields changed. Fields that only change their value are replaced
@@ -180,7 +185,7 @@ impl<'a> RawObject<'a> {
         let mut out = Vec::with_capacity(self.body.len() + 64);
         for (key, json) in kept.chain(added) {
             out.push(if out.is_empty() { b'{' } else { b',' });
-            out.extend_from_slice(serde_json::Value::from(key).to_string().as_bytes());
+            out.extend_from_slice(to_json(key).as_bytes());
             out.push(b':');
             out.extend_from_slice(json.as_bytes());
         }
@@ -199,8 +204,15 @@ fn set_value<'e>(edits: &[Edit<'e>], key: &str) -> Option<&'e str> {
     })
 }
 
+/// A text as JSON.
+fn to_json(text: &str) -> String {
+    // Writing a text to memory cannot fail.
+    serde_json::to_string(text).unwrap_or_default()
+}
+
 struct Fields<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
 
+/// A text that is copied only if it has escapes.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -299,6 +311,16 @@ mod tests {
             b"{\"a\":\"\xff\"}",
         ] {
             assert_eq!(field(bad, "usage").unwrap_err().code(), "invalid-json");
+        }
+    }
+
+    #[test]
+    fn a_field_is_compared_with_a_text_in_any_spelling() {
+        let body = br#"{"model":"m\u0031","other":"m1","number":1}"#;
+        let raw = RawObject::parse(body).unwrap();
+        assert!(raw.is_str("model", "m1") && raw.is_str("other", "m1"));
+        for (key, value) in [("model", "m2"), ("number", "1"), ("missing", "m1")] {
+            assert!(!raw.is_str(key, value), "{key}");
         }
     }
 

@@ -28,7 +28,7 @@ pub fn read_token_counts(client: ClientDialect, usage: &[u8]) -> Option<TokenUsa
     let counts: UsageJson = serde_json::from_slice(usage).ok()?;
     Some(match client {
         ClientDialect::Messages => {
-            let mut usage = compactions(counts.iterations.as_ref());
+            let mut usage = compactions(counts.iterations.as_deref());
             usage.add(&TokenUsage {
                 input_tokens: counts.input_tokens.0,
                 output_tokens: counts.output_tokens.0,
@@ -95,7 +95,7 @@ impl UsageJson {
             "speed" => &self.speed,
             _ => return None,
         };
-        field.as_ref()
+        field.as_deref()
     }
 
     /// A field of Gemini's besides the counts.
@@ -108,7 +108,7 @@ impl UsageJson {
             "trafficType" => &self.traffic_type,
             _ => return None,
         };
-        field.as_ref()
+        field.as_deref()
     }
 
     /// Cached input is part of the input there, apart from it here.
@@ -152,7 +152,8 @@ impl UsageJson {
     }
 }
 
-/// The counts of all dialects; some servers use the field names of several.
+/// The counts of all dialects; some servers use the field names of several. Values besides counts
+/// are boxed, as most of them are not there: all of it is moved several times for each response.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct UsageJson {
@@ -166,12 +167,12 @@ struct UsageJson {
     cached_tokens: Count,
     num_cached_tokens: Count,
     prompt_cache_hit_tokens: Count,
-    iterations: Option<Value>,
-    cache_creation: Option<Value>,
-    server_tool_use: Option<Value>,
-    service_tier: Option<Value>,
-    speed: Option<Value>,
-    inference_geo: Option<Value>,
+    iterations: Option<Box<Value>>,
+    cache_creation: Option<Box<Value>>,
+    server_tool_use: Option<Box<Value>>,
+    service_tier: Option<Box<Value>>,
+    speed: Option<Box<Value>>,
+    inference_geo: Option<Box<Value>>,
     #[serde(rename = "promptTokenCount")]
     prompt_token_count: Count,
     #[serde(rename = "toolUsePromptTokenCount")]
@@ -183,15 +184,15 @@ struct UsageJson {
     #[serde(rename = "cachedContentTokenCount")]
     cached_content_token_count: Count,
     #[serde(rename = "cacheTokensDetails")]
-    cache_tokens_by_modality: Option<Value>,
+    cache_tokens_by_modality: Option<Box<Value>>,
     #[serde(rename = "candidatesTokensDetails")]
-    candidates_tokens_by_modality: Option<Value>,
+    candidates_tokens_by_modality: Option<Box<Value>>,
     #[serde(rename = "promptTokensDetails")]
-    prompt_tokens_by_modality: Option<Value>,
+    prompt_tokens_by_modality: Option<Box<Value>>,
     #[serde(rename = "serviceTier")]
-    gemini_tier: Option<Value>,
+    gemini_tier: Option<Box<Value>>,
     #[serde(rename = "trafficType")]
-    traffic_type: Option<Value>,
+    traffic_type: Option<Box<Value>>,
     #[serde(deserialize_with = "or_null")]
     input_tokens_details: UsageDetailsJson,
     #[serde(deserialize_with = "or_null")]

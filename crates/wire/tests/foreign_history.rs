@@ -200,3 +200,54 @@ fn a_search_for_tools_by_the_server_itself_is_a_call_too() {
         assert!(text.contains("get_weather"), "{dialect:?}: {text}");
     }
 }
+
+/// What Codex's clients add to a conversation, such as an event of another program.
+#[test]
+fn an_output_without_a_call_is_that_of_a_call() {
+    let item = json!({"type": "function_call_output", "call_id": null, "name": "inbox",
+        "namespace": "mail", "output": [{"type": "input_text", "text": "One new letter."},
+            {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}]});
+    for (dialect, sent) in sent(std::slice::from_ref(&item)) {
+        let text = sent.body.to_string();
+        for word in ["mail__inbox", "One new letter.", "iVBORw0KGgo="] {
+            assert!(text.contains(word), "{dialect:?} {word}: {text}");
+        }
+        assert_eq!(dropped(&sent), Vec::<&str>::new(), "{dialect:?}");
+    }
+    let body = json!({"model": "m", "input": [{"role": "user", "content": "x"}, item]}).to_string();
+    let request = read_request(ClientDialect::Responses, body.as_bytes()).unwrap();
+    let options = WriteOptions::default();
+    let own = write_request(Dialect::Responses, &request, &options).unwrap();
+    assert_eq!(own.body["input"][1], item);
+
+    // Without a name it is the result of a call that is missing.
+    let item = json!({"type": "function_call_output", "output": "x"});
+    let body = json!({"model": "m", "input": [item]}).to_string();
+    let error = read_request(ClientDialect::Responses, body.as_bytes()).unwrap_err();
+    assert_eq!(error.field(), Some("input[0].call_id"));
+}
+
+#[test]
+fn what_another_agent_writes_is_a_message_of_the_user() {
+    let item = json!({"type": "agent_message", "author": "/root", "recipient": "/root/helper",
+        "content": [{"type": "input_text", "text": "Count the files."}]});
+    for (dialect, sent) in sent(std::slice::from_ref(&item)) {
+        let text = sent.body.to_string();
+        assert!(
+            text.contains("Message from /root:\\n\\nCount the files."),
+            "{dialect:?}: {text}"
+        );
+        assert_eq!(dropped(&sent), Vec::<&str>::new(), "{dialect:?}");
+        if dialect == Dialect::Chat {
+            let messages = sent.body["messages"].as_array().unwrap();
+            let roles: Vec<&Value> = messages.iter().map(|message| &message["role"]).collect();
+            assert_eq!(roles, ["user", "user", "assistant", "user"]);
+        }
+    }
+    let secret = json!({"type": "agent_message", "author": "/root", "recipient": "/root/helper",
+        "content": [{"type": "encrypted_content", "encrypted_content": "gAAA"}]});
+    for (dialect, sent) in sent(&[secret]) {
+        assert_eq!(dropped(&sent), ["input[1]"], "{dialect:?}");
+        assert!(!sent.body.to_string().contains("gAAA"), "{dialect:?}");
+    }
+}

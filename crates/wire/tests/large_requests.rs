@@ -106,6 +106,35 @@ fn very_many_chat_results_are_one_message() {
 }
 
 #[test]
+fn very_many_results_of_functions_find_their_calls_by_name() {
+    let calls = (0..MANY).map(|_| {
+        json!({"role": "assistant", "content": null,
+            "function_call": {"name": "f", "arguments": "{}"}})
+    });
+    let result = json!({"role": "function", "name": "f", "content": "o"});
+    let mut messages: Vec<Value> = calls.collect();
+    messages.extend(std::iter::repeat_n(result.clone(), MANY));
+    let request = read(
+        ClientDialect::Chat,
+        &json!({"model": "m", "messages": messages}),
+    );
+    let calls = request.messages.iter().flat_map(|m| &m.content);
+    let calls = calls.filter_map(|block| match &block.content {
+        Content::ToolUse { id, .. } => Some(id.as_str()),
+        _ => None,
+    });
+    let mut calls: Vec<&str> = calls.collect();
+    calls.reverse();
+    assert_eq!(results(&request), calls);
+    // One more has no call.
+    messages.push(result);
+    let body = json!({"model": "m", "messages": messages}).to_string();
+    let error = read_request(ClientDialect::Chat, body.as_bytes()).unwrap_err();
+    let field = format!("messages[{}].name", 2 * MANY);
+    assert_eq!(error.field(), Some(field.as_str()));
+}
+
+#[test]
 fn very_many_calls_get_their_thoughts_and_each_is_taken_once() {
     let signature = |i: usize| format!("sig{i}");
     let thoughts = (0..MANY).map(|i| {

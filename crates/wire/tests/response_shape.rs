@@ -104,6 +104,18 @@ fn a_response_repeats_every_setting_of_its_request() {
 }
 
 #[test]
+fn messages_of_the_developer_are_no_instructions() {
+    let input = json!([{"role": "developer", "content": "Be brief."},
+        {"role": "user", "content": "x"}]);
+    for instructions in [Value::Null, "Be kind.".into()] {
+        let request = json!({"model": "m", "input": input, "instructions": instructions});
+        for object in objects(&request) {
+            assert_eq!(object["instructions"], instructions, "{object}");
+        }
+    }
+}
+
+#[test]
 fn a_response_without_a_request_has_the_shape_too() {
     let (body, _) = write_response(
         ClientDialect::Responses,

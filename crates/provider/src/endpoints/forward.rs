@@ -154,7 +154,7 @@ impl Target {
         // An error that the client would not understand is translated instead.
         if is_error(ClientDialect::Chat, &body) {
             let headers = read_headers(headers, body.len());
-            let body = ByteStream::from_bytes(body, &self.provider.name);
+            let body = ByteStream::from_bytes(body);
             *refusal = Some(Box::new(self.to_response(status, headers, body)));
         }
         Err(error)

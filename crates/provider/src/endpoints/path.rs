@@ -91,7 +91,7 @@ impl Provider {
             let refused = self.read_error_response(http, Dialect::Chat, response, key);
             let (_, body) = Box::pin(refused).await?;
             let headers = read_headers(headers, body.len());
-            let body = ByteStream::from_bytes(body, &self.name);
+            let body = ByteStream::from_bytes(body);
             return Ok(self.path_response(status, headers, body));
         }
         let headers = headers::for_client(response.headers);

@@ -19,6 +19,7 @@ use crate::limiter::CallPermit;
 /// anywhere, even inside an event.
 pub struct ByteStream {
     source: ByteSource,
+    /// For errors; empty for bytes in memory, which have none.
     provider: String,
     permit: Option<CallPermit>,
 }
@@ -32,7 +33,7 @@ enum ByteSource {
 
 impl ByteStream {
     pub(crate) fn new(body: IdleTimeoutBody<ResponseBody>, provider: &str) -> Self {
-        ByteStream::from_source(ByteSource::Upstream(Box::new(body)), provider)
+        ByteStream::from_source(ByteSource::Upstream(Box::new(body)), provider.to_owned())
     }
 
     /// A body whose start, which may be empty, has been read.
@@ -44,17 +45,18 @@ impl ByteStream {
         if start.is_empty() {
             return ByteStream::new(rest, provider);
         }
-        ByteStream::from_source(ByteSource::Prefixed(start, Box::new(rest)), provider)
+        let source = ByteSource::Prefixed(start, Box::new(rest));
+        ByteStream::from_source(source, provider.to_owned())
     }
 
-    pub(crate) fn from_bytes(bytes: Bytes, provider: &str) -> Self {
-        ByteStream::from_source(ByteSource::Buffered(bytes), provider)
+    pub(crate) fn from_bytes(bytes: Bytes) -> Self {
+        ByteStream::from_source(ByteSource::Buffered(bytes), String::new())
     }
 
-    fn from_source(source: ByteSource, provider: &str) -> Self {
+    fn from_source(source: ByteSource, provider: String) -> Self {
         ByteStream {
             source,
-            provider: provider.to_owned(),
+            provider,
             permit: None,
         }
     }

@@ -101,7 +101,10 @@ impl HttpClient {
             match connection.send(request).await {
                 Ok(response) => return Ok(self.to_response(connection, response, &secrets)),
                 // It was closed before anything was sent; the next one may work.
-                Err(SendError::Unsent(unsent)) => request = *unsent,
+                Err(SendError::Unsent(unsent)) => {
+                    request = *unsent;
+                    *request.uri_mut() = uri.clone();
+                }
                 Err(SendError::Broken(error)) => {
                     return Err(self.unreachable_error(root_cause(&error)));
                 }

@@ -42,7 +42,7 @@ struct Proxy {
 
 /// Why sending a request failed.
 pub(super) enum SendError {
-    /// The connection was closed before any of it was sent.
+    /// The connection was closed before any of it was sent. Its URI may be the path only.
     Unsent(Box<Request<RequestBody>>),
     /// The connection broke.
     Broken(hyper::Error),
@@ -85,7 +85,6 @@ impl UpstreamConnection {
         &mut self,
         mut request: Request<RequestBody>,
     ) -> Result<Response<Incoming>, SendError> {
-        let full_uri = request.uri().clone();
         self.set_request_target(&mut request);
         let answer = self.sender.try_send_request(request);
         let mut answer = std::pin::pin!(answer);
@@ -99,11 +98,7 @@ impl UpstreamConnection {
         answered
             .await
             .map_err(|mut error| match error.take_message() {
-                Some(unsent) => {
-                    let (mut head, body) = unsent.into_parts();
-                    head.uri = full_uri;
-                    SendError::Unsent(Box::new(Request::from_parts(head, body)))
-                }
+                Some(unsent) => SendError::Unsent(Box::new(unsent)),
                 None => SendError::Broken(error.into_error()),
             })
     }

@@ -11,17 +11,16 @@ use super::headers::is_key_by_name;
 const MIN_SECRET_BYTES: usize = 8;
 const REPLACEMENT: &str = "[redacted]";
 
-/// The secrets of one request: the headers that have them.
-#[derive(Debug)]
-pub(super) struct EchoedSecrets(Vec<(HeaderName, HeaderValue)>);
+/// The secrets of one request. Not to be printed.
+pub(super) struct EchoedSecrets(Vec<Box<[u8]>>);
 
 impl EchoedSecrets {
     pub(super) fn of_request(headers: &HeaderMap) -> EchoedSecrets {
         let all = headers.iter();
         let sensitive = all.filter(|(name, value)| value.is_sensitive() && !is_never_secret(name));
-        let long = sensitive.filter(|(name, value)| secret(name, value).len() >= MIN_SECRET_BYTES);
-        let headers = long.map(|(name, value)| (name.clone(), value.clone()));
-        EchoedSecrets(headers.collect())
+        let secrets = sensitive.map(|(name, value)| secret(name, value));
+        let long = secrets.filter(|secret| secret.len() >= MIN_SECRET_BYTES);
+        EchoedSecrets(long.map(<Box<[u8]>>::from).collect())
     }
 
     /// Replaces every value of a response that contains one of them, but for its media type: what
@@ -29,10 +28,8 @@ impl EchoedSecrets {
     pub(super) fn hide_in(&self, response: &mut HeaderMap) {
         let others = response.iter_mut();
         for (_, value) in others.filter(|(name, _)| name.as_str() != "content-type") {
-            let is_in_it = |(name, own): &(HeaderName, HeaderValue)| {
-                contains(value.as_bytes(), secret(name, own))
-            };
-            if self.0.iter().any(is_in_it) {
+            let text = value.as_bytes();
+            if self.0.iter().any(|secret| contains(text, secret)) {
                 *value = HeaderValue::from_static(REPLACEMENT);
             }
         }

@@ -19,15 +19,22 @@ fn is_hop_by_hop(name: &HeaderName) -> bool {
     )
 }
 
-/// Whether a connection names a header as one of its own (RFC 9110, 7.6.1).
-fn is_of_connection(all: &HeaderMap, name: &HeaderName) -> bool {
-    let options = all.get_all(header::CONNECTION).into_iter();
-    let mut options = options.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
-    options.any(|option| {
-        option
-            .trim_ascii()
-            .eq_ignore_ascii_case(name.as_str().as_bytes())
-    })
+/// The headers that a connection names as its own (RFC 9110, 7.6.1). Looked up once for all
+/// headers of a message.
+struct ConnectionOptions<'h>(Vec<&'h [u8]>);
+
+impl<'h> ConnectionOptions<'h> {
+    fn from_headers(headers: &'h HeaderMap) -> ConnectionOptions<'h> {
+        let lines = headers.get_all(header::CONNECTION).into_iter();
+        let options = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+        ConnectionOptions(options.map(<[u8]>::trim_ascii).collect())
+    }
+
+    fn contains(&self, header: &HeaderName) -> bool {
+        let header = header.as_str().as_bytes();
+        let mut options = self.0.iter();
+        options.any(|option| option.eq_ignore_ascii_case(header))
+    }
 }
 
 /// Client headers that are only for Prowess, such as credentials.
@@ -136,12 +143,13 @@ pub(super) fn is_key_by_name(name: &HeaderName) -> bool {
 /// only passed on if the client also sends its own key for this upstream.
 pub(crate) fn for_upstream(client: &HeaderMap, uses_client_key: bool) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(client.len() + 4);
+    let of_connection = ConnectionOptions::from_headers(client);
     let is_dropped = |name: &HeaderName| {
         is_hop_by_hop(name)
             || is_gateway_only(name)
             || is_from_browser(name)
             || is_from_proxy(name)
-            || is_of_connection(client, name)
+            || of_connection.contains(name)
             || (!uses_client_key && (is_account_selector(name) || is_key_by_name(name)))
     };
     for (name, value) in client {
@@ -158,11 +166,12 @@ pub(crate) fn for_upstream(client: &HeaderMap, uses_client_key: bool) -> HeaderM
 
 /// The upstream's headers to send to the client.
 pub(crate) fn for_client(mut upstream: HeaderMap) -> HeaderMap {
+    let of_connection = ConnectionOptions::from_headers(&upstream);
     let is_dropped = |name: &&HeaderName| {
         is_hop_by_hop(name)
             || is_host_specific(name)
             || is_account_name(name)
-            || is_of_connection(&upstream, name)
+            || of_connection.contains(name)
     };
     let dropped: Vec<_> = upstream.keys().filter(is_dropped).cloned().collect();
     for name in dropped {
@@ -238,16 +247,18 @@ pub fn is_event_stream(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case(b"text/event-stream")
 }
 
+/// Headers that have a key and nothing else.
+pub(crate) const API_KEY: HeaderName = HeaderName::from_static("api-key");
+pub(crate) const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+pub(crate) const X_GOOG_API_KEY: HeaderName = HeaderName::from_static("x-goog-api-key");
+
 /// Sets a header to a key.
 pub(crate) fn set_key(
     headers: &mut HeaderMap,
-    name: &'static str,
+    name: HeaderName,
     key: &SecretText,
 ) -> Result<(), KeyError> {
-    headers.insert(
-        HeaderName::from_static(name),
-        sensitive_value(key.expose())?,
-    );
+    headers.insert(name, sensitive_value(key.expose())?);
     Ok(())
 }
 

@@ -158,7 +158,7 @@ impl Upstream for Anthropic {
             Some(key) if uses_bearer || key.expose().starts_with(OAUTH_PREFIX) => {
                 headers::set_bearer(headers, key)
             }
-            Some(key) => headers::set_key(headers, "x-api-key", key),
+            Some(key) => headers::set_key(headers, headers::X_API_KEY, key),
             None => Ok(()),
         }
     }

@@ -291,7 +291,7 @@ impl Upstream for Azure {
     fn authorize(&self, headers: &mut HeaderMap, key: Option<&SecretText>) -> Result<(), KeyError> {
         match key {
             Some(key) if self.bearer => headers::set_bearer(headers, key),
-            Some(key) => headers::set_key(headers, "api-key", key),
+            Some(key) => headers::set_key(headers, headers::API_KEY, key),
             None => Ok(()),
         }
     }

@@ -279,6 +279,6 @@ fn set_claude_key(headers: &mut HeaderMap, key: &SecretText) -> Result<(), KeyEr
     if text.starts_with("eyJ") && text.contains('.') {
         return headers::set_bearer(headers, key);
     }
-    headers::set_key(headers, "api-key", key)?;
-    headers::set_key(headers, "x-api-key", key)
+    headers::set_key(headers, headers::API_KEY, key)?;
+    headers::set_key(headers, headers::X_API_KEY, key)
 }

@@ -132,7 +132,7 @@ impl Upstream for Gemini {
 
     fn authorize(&self, headers: &mut HeaderMap, key: Option<&SecretText>) -> Result<(), KeyError> {
         match key {
-            Some(key) => headers::set_key(headers, "x-goog-api-key", key),
+            Some(key) => headers::set_key(headers, headers::X_GOOG_API_KEY, key),
             None => Ok(()),
         }
     }

@@ -1,7 +1,9 @@
 //! Ollama on this or another machine, through its OpenAI-compatible API.
 
-use super::openai::compatible;
-use crate::descriptor::{BaseUrl, KindDescriptor, LitellmNames};
+use super::openai::{OpenAiOptions, build_openai, compatible};
+use crate::config::ProviderConfigError;
+use crate::descriptor::{BaseUrl, KindBackend, KindDescriptor, LitellmNames, UpstreamSettings};
+use crate::upstream::Upstream;
 
 pub(super) static KIND: KindDescriptor = KindDescriptor {
     about: "An Ollama server; it needs no key.",
@@ -9,6 +11,7 @@ pub(super) static KIND: KindDescriptor = KindDescriptor {
     complete_base_url: Some(complete),
     example: "base_url = \"http://127.0.0.1:11434/v1\"\n",
     example_models: &["llama3.3"],
+    backend: KindBackend::Http(build),
     ..compatible(
         "ollama",
         "Ollama",
@@ -19,6 +22,13 @@ pub(super) static KIND: KindDescriptor = KindDescriptor {
         },
     )
 };
+
+fn build(settings: &UpstreamSettings<'_>) -> Result<Box<dyn Upstream>, ProviderConfigError> {
+    let options: &OpenAiOptions = settings.options()?;
+    let mut upstream = build_openai(settings, options.responses)?;
+    upstream.default_thinking = true;
+    Ok(Box::new(upstream))
+}
 
 /// Ollama's own variable may lack the scheme and the port, and never has the path of this API.
 fn complete(written: &str) -> String {

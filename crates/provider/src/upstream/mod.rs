@@ -109,6 +109,11 @@ pub(crate) trait Upstream: fmt::Debug + Send + Sync {
         options.for_model(base, self.base().host_str())
     }
 
+    /// Whether it gives a response of up to so many tokens only as a stream.
+    fn streams_only(&self, _max_tokens: Option<u64>) -> bool {
+        false
+    }
+
     /// Adds the credentials to the headers of any request.
     fn authorize(&self, headers: &mut HeaderMap, key: Option<&SecretText>) -> Result<(), KeyError> {
         match key {

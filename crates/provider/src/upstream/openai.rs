@@ -22,6 +22,10 @@ pub(crate) struct OpenAi {
     pub(crate) responses: bool,
     /// Whether it is Mistral's own, which has rules for messages and refuses unknown fields.
     pub(crate) mistral_rules: bool,
+    /// Whether models that can think do so by default, and others refuse an effort.
+    pub(crate) default_thinking: bool,
+    /// The most tokens of a response that is not streamed, if it has such a limit.
+    pub(crate) max_whole_tokens: Option<u64>,
     /// The addresses of its endpoints.
     chat_address: RequestAddress,
     responses_address: RequestAddress,
@@ -41,6 +45,8 @@ impl OpenAi {
             base,
             responses,
             mistral_rules: false,
+            default_thinking: false,
+            max_whole_tokens: None,
         })
     }
 }
@@ -103,8 +109,14 @@ impl Upstream for OpenAi {
             openai_fields: self.is_openai(),
             mistral_rules: self.mistral_rules,
             mistral_fields: self.mistral_rules,
+            default_thinking: self.default_thinking,
             ..WriteOptions::default()
         }
+    }
+
+    fn streams_only(&self, max_tokens: Option<u64>) -> bool {
+        let limits = max_tokens.zip(self.max_whole_tokens);
+        limits.is_some_and(|(tokens, limit)| tokens > limit)
     }
 
     fn request(&self, job: UpstreamJob<'_>, key: Option<&SecretText>) -> BuiltRequest {

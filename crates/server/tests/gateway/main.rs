@@ -13,6 +13,7 @@ mod agents;
 mod attack_memory;
 mod auto;
 mod auto_labels;
+mod background;
 mod bodies;
 mod chats;
 mod clouds;

@@ -177,7 +177,7 @@ async fn a_response_in_the_background_is_deleted_with_its_run() {
     assert_eq!(gateway.get(&path, &[]).await.status, 404);
 }
 
-/// Its provider has such responses too, but they would be found and paid there only.
+/// Its provider has such responses too, but they would be found and counted there only.
 #[tokio::test]
 async fn a_response_in_the_background_is_here_whatever_its_provider_has() {
     let gateway = Gateway::start().await;

@@ -5,7 +5,7 @@
 //! together by the function's name. The response has its call in `function_call`, which holds
 //! only one.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ use crate::error::WireError;
 use crate::excerpt::excerpt;
 use crate::fields::JsonFields;
 use crate::json_path::JsonPath;
-use crate::neutral::{Block, Content, Request, Tool, ToolChoice, ToolKind};
+use crate::neutral::{Block, Content, Message, Request, Tool, ToolChoice, ToolKind};
 use crate::tool_names::generated_call_id;
 
 /// Why a call is dropped.
@@ -95,33 +95,65 @@ pub(super) fn read_call(value: Value, path: &JsonPath<'_>, n: usize) -> Result<B
     })
 }
 
-/// The id of the call that a message with the role `function` answers: the last one of the
-/// function that has no result yet.
-pub(super) fn call_id(fields: &mut JsonFields<'_>, request: &Request) -> Result<String, WireError> {
-    let function = fields.string("name")?;
-    let mut answered = HashSet::new();
-    let blocks = request.messages.iter().flat_map(|message| &message.content);
-    for block in blocks.rev() {
-        match &block.content {
-            Content::ToolResult { tool_use_id, .. } => {
-                answered.insert(tool_use_id.as_str());
+/// The calls that messages with the role `function` may answer, by the function's name. Clients
+/// decide how many there are, so the conversation is not searched once per message.
+#[derive(Debug, Default)]
+pub(super) struct NamedCalls {
+    /// Ids of the calls that no such message has answered, in their order.
+    open: HashMap<String, Vec<String>>,
+    /// Ids of calls with a result.
+    answered: HashSet<String>,
+    /// How many messages were noted, and how many blocks of the one after them.
+    noted: (usize, usize),
+}
+
+impl NamedCalls {
+    /// The id of the call that a message answers: the last one of the function that has no result
+    /// yet. Since the last message, the request has only grown.
+    pub(super) fn answer(
+        &mut self,
+        fields: &mut JsonFields<'_>,
+        request: &Request,
+    ) -> Result<String, WireError> {
+        let function = fields.string("name")?;
+        self.note(&request.messages);
+        while let Some(id) = self.open.get_mut(&function).and_then(Vec::pop) {
+            if !self.answered.contains(&id) {
+                return Ok(id);
             }
-            Content::ToolUse { id, name, .. }
-                if *name == function && !answered.contains(id.as_str()) =>
-            {
-                return Ok(id.clone());
+        }
+        Err(WireError::UnmatchedResult {
+            field: fields.path().key("name").to_string(),
+            message: format!(
+                "messages with role 'function' must be a response to a preceding message with a \
+                 'function_call': none calls '{}'",
+                excerpt(&function)
+            ),
+        })
+    }
+
+    /// Notes the calls and results that were added. The last message may still grow.
+    fn note(&mut self, messages: &[Message]) {
+        let (first, mut blocks) = self.noted;
+        for message in messages.iter().skip(first) {
+            for block in message.content.iter().skip(blocks) {
+                match &block.content {
+                    Content::ToolUse { id, name, .. } => {
+                        self.answered.remove(id);
+                        self.open.entry(name.clone()).or_default().push(id.clone());
+                    }
+                    Content::ToolResult { tool_use_id, .. } => {
+                        self.answered.insert(tool_use_id.clone());
+                    }
+                    _ => {}
+                }
             }
-            _ => {}
+            blocks = 0;
+        }
+        if let Some(last) = messages.last() {
+            self.noted = (messages.len() - 1, last.content.len());
         }
     }
-    Err(WireError::UnmatchedResult {
-        field: fields.path().key("name").to_string(),
-        message: format!(
-            "messages with role 'function' must be a response to a preceding message with a \
-             'function_call': none calls '{}'",
-            excerpt(&function)
-        ),
-    })
 }
 
 /// The finish reason of a response with calls.

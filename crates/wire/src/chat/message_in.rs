@@ -20,6 +20,7 @@ pub(super) fn read_messages(
     path: &JsonPath<'_>,
     request: &mut Request,
 ) -> Result<(), WireError> {
+    let mut named_calls = former_functions::NamedCalls::default();
     for (i, item) in items.into_iter().enumerate() {
         let path = &path.index(i);
         let mut fields = JsonFields::from_value(item, path)?;
@@ -33,7 +34,7 @@ pub(super) fn read_messages(
                 read_result(fields, id, request)?;
             }
             "function" => {
-                let id = former_functions::call_id(&mut fields, request)?;
+                let id = named_calls.answer(&mut fields, request)?;
                 read_result(fields, id, request)?;
             }
             _ => {

@@ -41,7 +41,7 @@ pub(crate) fn write_request(
         );
     }
     body.insert("messages".to_owned(), messages.into());
-    let tools = write_tools(request, &mut drops);
+    let tools = write_tools(request, options, &mut drops);
     if !tools.is_empty() {
         body.insert("tools".to_owned(), tools.into());
         put(&mut body, "tool_choice", write_choice(request)?);

@@ -18,7 +18,7 @@ use crate::neutral::{
     ANNOTATIONS, Content, Map, Response, ResponseDialectFields, StopReason,
     take_citations_for_chat, without_dialect_fields,
 };
-use crate::openai::{explanation, write_usage};
+use crate::openai::{explanation, is_refusal, write_usage};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
     let mut drops = Drops::default();
@@ -30,9 +30,10 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
         message.extend(response.message_rest.clone());
     }
     // A refusal by the model is a complete response; one by a filter is not.
-    let is_refusal = message.get("content") == Some(&Value::Null)
+    let is_all = message.get("content") == Some(&Value::Null)
         && message.get("refusal").is_some_and(Value::is_string);
-    let reason = finish_reason(response.stop_reason.as_ref(), is_refusal, context);
+    let refused = is_all || response.content.iter().any(is_refusal);
+    let reason = finish_reason(response.stop_reason.as_ref(), refused, context);
     let mut body = Map::new();
     let id = context.id_for(&response.id, "chatcmpl-");
     body.insert("id".to_owned(), id.into());
@@ -62,6 +63,8 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
 
 fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops) -> Map {
     let mut text = String::new();
+    // It has a field of its own: an earlier turn of a run may have said something else.
+    let mut refused = String::new();
     let mut thoughts = String::new();
     let mut blocks = Vec::new();
     let mut calls = Vec::new();
@@ -76,7 +79,11 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
                 let mut rest = block.rest.clone();
                 let before = text.chars().count();
                 annotations.extend(take_citations_for_chat(&mut rest, before));
-                text.push_str(more);
+                if is_refusal(block) {
+                    refused.push_str(more);
+                } else {
+                    text.push_str(more);
+                }
                 given.text();
                 drops.rest(&path.index(i), &rest);
             }
@@ -110,7 +117,8 @@ fn write_message(response: &Response, context: &ReplyContext, drops: &mut Drops)
             _ => drops.add(path.index(i), NO_SUCH_BLOCK),
         }
     }
-    let refusal = explanation(response.stop_details.as_ref());
+    let refused = (!refused.is_empty()).then_some(refused.as_str());
+    let refusal = explanation(response.stop_details.as_ref()).or(refused);
     let mut message = Map::from_iter([("role".to_owned(), "assistant".into())]);
     let content = (!text.is_empty() && refusal != Some(text.as_str())).then(|| text.clone());
     message.insert("content".to_owned(), content.into());

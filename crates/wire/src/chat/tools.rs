@@ -134,15 +134,26 @@ pub(super) fn with_supported_tools<'r>(
     Cow::Owned(request)
 }
 
-pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
+/// Why a function is not strict where the client demands it.
+const PARTLY_STRICT: &str = "the server accepts strict functions only if all are, and some are not";
+
+pub(super) fn write_tools(
+    request: &Request,
+    options: &WriteOptions,
+    drops: &mut Drops,
+) -> Vec<Value> {
     let own = request.origin == Dialect::Chat;
+    let drops_strict = options.uniform_strict && is_partly_strict(request);
     let mut out = Vec::with_capacity(request.tools.len());
     for (i, tool) in request.tools.iter().enumerate() {
         let path = &TOOLS.tool(i, tool);
         if !own && request.hides_tool(&tool.name) {
             continue;
         }
-        let strict = strict_function(request.origin, tool, path, drops);
+        let mut strict = strict_function(request.origin, tool, path, drops);
+        if drops_strict && strict.take() == Some(true) {
+            drops.add(path.key("strict"), PARTLY_STRICT);
+        }
         let Some(mut map) = write_tool(tool, strict, own) else {
             drops.add(path, "a tool that only its vendor's servers run");
             continue;
@@ -161,6 +172,23 @@ pub(super) fn write_tools(request: &Request, drops: &mut Drops) -> Vec<Value> {
         out.push(Value::Object(map));
     }
     out
+}
+
+/// Whether some functions would be strict and others not, such as a client's beside those of a
+/// run.
+fn is_partly_strict(request: &Request) -> bool {
+    // What is dropped is reported when the tools are written.
+    let mut unused = Drops::default();
+    let offered = request.tools.iter().filter(|tool| {
+        let is_hidden = request.origin != Dialect::Chat && request.hides_tool(&tool.name);
+        matches!(tool.kind, ToolKind::Function { .. }) && !is_hidden
+    });
+    let mut is_strict = offered
+        .map(|tool| strict_function(request.origin, tool, &TOOLS, &mut unused) == Some(true));
+    match is_strict.next() {
+        Some(first) => is_strict.any(|other| other != first),
+        None => false,
+    }
 }
 
 /// Unknown fields go back into their original inner object.

@@ -21,6 +21,10 @@ impl WriteOptions {
         {
             known.efforts = Efforts::None;
         }
+        // Names do not tell which models think. GPT-OSS does, and it has levels.
+        if self.default_thinking && !has(model, "gpt-oss") {
+            known.efforts = Efforts::Levels(&["none"]);
+        }
         if known.vendor_sampling && !server.is_vendor {
             known.sampling = Sampling::Any;
         }
@@ -45,6 +49,11 @@ impl WriteOptions {
             response_schemas: self.response_schemas && !server.no_response_schemas,
             mistral_fields: self.mistral_fields || server.mistral_rules,
             alternating_roles: self.alternating_roles || server.alternating_roles,
+            uniform_strict: self.uniform_strict || server.uniform_strict,
+            refused_fields: match server.refused_fields {
+                [] => self.refused_fields,
+                refused => refused,
+            },
             server: host.map(|host| tag(host, model)).unwrap_or_default(),
             capabilities: known,
             ..self
@@ -152,6 +161,21 @@ mod tests {
         assert_eq!(llama.capabilities.efforts, Efforts::None);
         let elsewhere = options("llama-3.3-70b-versatile", "localhost");
         assert_eq!(elsewhere.capabilities.efforts, Efforts::Unknown);
+    }
+
+    #[test]
+    fn where_models_think_by_default_thinking_is_only_turned_off() {
+        let ollama = WriteOptions {
+            default_thinking: true,
+            ..WriteOptions::default()
+        };
+        let efforts = |model: &str| {
+            let options = ollama.clone().for_model(model, Some("127.0.0.1"));
+            options.capabilities.efforts
+        };
+        assert_eq!(efforts("llama3.3"), Efforts::Levels(&["none"]));
+        assert_eq!(efforts("qwen3:8b"), Efforts::Levels(&["none"]));
+        assert_ne!(efforts("gpt-oss:20b"), Efforts::Levels(&["none"]));
     }
 
     #[test]

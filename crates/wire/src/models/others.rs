@@ -60,7 +60,7 @@ pub(super) fn find(name: &ModelName) -> Option<Capabilities> {
 }
 
 /// Reasoning models support neither stop sequences nor penalties; an effort only from 4.3
-/// on, which was released after 4.20.
+/// on, which was released after 4.20, and the highest only from 4.6 on.
 fn grok(variant: &ModelVariant<'_>, base: Capabilities) -> Capabilities {
     let reasons = !variant.has("non");
     let reasoning = Capabilities {
@@ -82,7 +82,8 @@ fn grok(variant: &ModelVariant<'_>, base: Capabilities) -> Capabilities {
         }
         Some((4, 0..=2 | 20)) => Efforts::None,
         Some((4, 3)) => Efforts::Levels(&["none", "low", "medium", "high"]),
-        Some(_) => THREE,
+        Some((4, 4 | 5)) => THREE,
+        Some(_) => Efforts::Levels(&["low", "medium", "high", "xhigh"]),
         None => return base,
     };
     Capabilities {
@@ -131,6 +132,11 @@ mod tests {
                 true,
             ),
             ("grok-4.5", THREE, true),
+            (
+                "x-ai/grok-4.6",
+                Efforts::Levels(&["low", "medium", "high", "xhigh"]),
+                true,
+            ),
         ] {
             let known = capabilities(name);
             assert_eq!(known.efforts, efforts, "{name}");

@@ -22,6 +22,10 @@ pub(super) struct ServerTraits {
     pub(super) effort_families: Option<&'static [&'static str]>,
     /// Whether it refuses several messages of the user or the model in a row.
     pub(super) alternating_roles: bool,
+    /// Whether it refuses functions of which only some are strict.
+    pub(super) uniform_strict: bool,
+    /// Fields of a request that it refuses, although most servers accept them.
+    pub(super) refused_fields: &'static [&'static str],
     /// Whether it accepts the old name of the limit with every model.
     pub(super) legacy_limit: bool,
     /// Whether it is Mistral's own, which checks messages by its rules, whatever the model is
@@ -83,6 +87,14 @@ pub(super) fn server_traits(host: &str) -> ServerTraits {
             ..unknown
         };
     }
+    if is("cerebras.ai") {
+        return ServerTraits {
+            uniform_strict: true,
+            // Its documentation lists it as refused, and GPT-OSS there refuses `false`.
+            refused_fields: &["parallel_tool_calls"],
+            ..unknown
+        };
+    }
     if is("perplexity.ai") {
         return ServerTraits {
             alternating_roles: true,
@@ -103,6 +115,7 @@ mod tests {
         assert!(server_traits("openrouter.ai").accepts_reasoning_details);
         assert!(server_traits("api.mistral.ai").mistral_rules);
         assert!(server_traits("generativelanguage.googleapis.com").is_google);
+        assert!(server_traits("api.cerebras.ai").uniform_strict);
         assert_eq!(server_traits("notdeepseek.com"), ServerTraits::default());
         assert_eq!(
             server_traits("deepseek.com.example.org"),

@@ -7,7 +7,8 @@ use crate::neutral::{Block, DIALECT_FIELDS};
 /// The mark of a text that is a refusal.
 const REFUSAL: &str = "refusal";
 
-/// An empty text that grows to a refusal. In a stream its end comes too late to say so.
+/// An empty text that grows to a refusal. It is marked at its start, because writers of streams
+/// cannot wait for the reason at the end.
 pub(crate) fn empty_refusal() -> Block {
     let mut block = Block::text("");
     mark_refusal(&mut block);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::request_out::write_format;
 use super::tools::{write_choice, write_tools};
 use crate::drops::Drops;
-use crate::neutral::{Map, Request};
+use crate::neutral::{Block, Map, Request};
 
 /// What the official SDKs require in every response, and what clients look for there.
 pub(crate) fn echoed_settings(request: &Request) -> Map {
@@ -21,7 +21,9 @@ pub(crate) fn echoed_settings(request: &Request) -> Map {
     let mut unused = Drops::default();
     let choice = write_choice(request).ok().flatten();
     let format = write_format(request).ok().flatten();
-    let instructions = request.system.first().and_then(|block| block.as_text());
+    let mut system = request.system.iter();
+    let instructions = system.find(|block| is_instructions(block));
+    let instructions = instructions.and_then(|block| block.as_text());
     let mut text = given("text");
     if !text.is_object() {
         text = json!({});
@@ -64,6 +66,13 @@ pub(crate) fn echoed_settings(request: &Request) -> Map {
         Value::Object(map) => map,
         _ => Map::new(),
     }
+}
+
+/// Whether a text of the system prompt is the client's `instructions`. Messages of the developer
+/// before the conversation are in the prompt too.
+fn is_instructions(block: &Block) -> bool {
+    let path = block.client_path.get();
+    path.is_none_or(|(_, path)| path == "instructions")
 }
 
 /// The tools as a response echoes them: a function has all its fields, and is strict unless

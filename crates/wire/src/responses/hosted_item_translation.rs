@@ -4,12 +4,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::item_in::FUNCTION_OUTPUT;
+use super::part_in::read_parts;
 use super::source_item::without;
 use crate::arguments;
 use crate::generated_images::image_media_type;
+use crate::json_path::JsonPath;
 use crate::model_text;
 use crate::neutral::{Block, Content, DIALECT_FIELDS, Map, MediaSource};
 use crate::plain_text::{image_source, split_data_url};
+use crate::tool_names::member_name;
 
 /// What an item becomes.
 pub(super) enum TranslatedItem {
@@ -48,6 +52,9 @@ pub(super) fn translate(kind: &str, item: &Map) -> TranslatedItem {
         "mcp_approval_request" => TranslatedItem::AssistantText(approval_request(item)),
         "mcp_approval_response" => TranslatedItem::UserText(approval_response(item)),
         "compaction" | "context_compaction" | "compaction_summary" => compaction(item),
+        "agent_message" => agent_message(item),
+        // One with a call is no hosted item.
+        FUNCTION_OUTPUT => standalone_output(item),
         // Other calls and their results come between the two, so they are no call and result.
         "program" | "program_output" => unknown(kind, &without(item, &["call_id", "fingerprint"])),
         kind if kind.ends_with("_output") => TranslatedItem::Output(output(item)),
@@ -226,6 +233,33 @@ fn compaction(item: &Map) -> TranslatedItem {
             TranslatedItem::Untranslatable("a compacted conversation that only OpenAI can read")
         }
     }
+}
+
+/// What another agent of the client says.
+fn agent_message(item: &Map) -> TranslatedItem {
+    let parts = list(item, "content").filter_map(|part| part.get("text")?.as_str());
+    let message = parts.collect::<Vec<_>>().join("\n");
+    if message.is_empty() {
+        return TranslatedItem::Untranslatable("a message of an agent that only OpenAI can read");
+    }
+    let author = text(item, "author").unwrap_or("another agent");
+    TranslatedItem::UserText(model_text::agent_message(author, &message))
+}
+
+/// The output of a tool without a call, as if the model had called it.
+fn standalone_output(item: &Map) -> TranslatedItem {
+    let name = text(item, "name").unwrap_or("tool");
+    let name = match text(item, "namespace") {
+        Some(namespace) => member_name(namespace, name),
+        None => name.to_owned(),
+    };
+    let output = item.get("output").cloned().unwrap_or_default();
+    let blocks = match read_parts(output.clone(), &JsonPath::Root.key("output")) {
+        Ok(blocks) if !blocks.is_empty() => blocks,
+        Ok(_) => vec![Block::text(model_text::NO_OUTPUT)],
+        Err(_) => vec![Block::text(plain(&output))],
+    };
+    completed(&name, json!({}), blocks, false)
 }
 
 /// A call's output: a text, an image, or any JSON.

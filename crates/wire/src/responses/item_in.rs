@@ -44,7 +44,8 @@ pub(super) fn read_item(
         return read_message(fields, ids);
     }
     let role = match kind.as_str() {
-        "function_call_output" | "custom_tool_call_output" => Role::User,
+        FUNCTION_OUTPUT if is_standalone(&fields) => Role::Assistant,
+        FUNCTION_OUTPUT | "custom_tool_call_output" => Role::User,
         _ => Role::Assistant,
     };
     Ok(InputItem {
@@ -53,6 +54,15 @@ pub(super) fn read_item(
         rest: Map::new(),
         client_path: path.client_path(),
     })
+}
+
+pub(super) const FUNCTION_OUTPUT: &str = "function_call_output";
+
+/// Whether the output of a function belongs to no call: so clients report what has happened
+/// outside of the conversation.
+fn is_standalone(fields: &JsonFields<'_>) -> bool {
+    fields.peek("call_id").is_none_or(Value::is_null)
+        && fields.peek("name").is_some_and(Value::is_string)
 }
 
 fn wrong_type(path: &JsonPath<'_>) -> WireError {
@@ -111,7 +121,13 @@ pub(super) fn read_block(
             name: fields.string("name")?,
             input: json!({"input": fields.opt_string("input")?.unwrap_or_default()}),
         },
-        "function_call_output" | "custom_tool_call_output" => Content::ToolResult {
+        FUNCTION_OUTPUT if is_standalone(&fields) => {
+            return Ok(Block {
+                client_path: path.client_path(),
+                ..hosted_item(&kind, fields.rest())
+            });
+        }
+        FUNCTION_OUTPUT | "custom_tool_call_output" => Content::ToolResult {
             tool_use_id: fields.string("call_id")?,
             content: read_parts(fields.require("output")?, &path.key("output"))?,
             is_error: false,

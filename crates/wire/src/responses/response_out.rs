@@ -17,7 +17,7 @@ use crate::neutral::{
     Block, Content, MediaSource, Response, ResponseDialectFields, StopReason, TokenUsage,
     cited_content, without_dialect_fields,
 };
-use crate::openai::{explanation, write_usage};
+use crate::openai::{explanation, is_refusal, write_usage};
 
 pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Value, Vec<Dropped>) {
     let mut drops = Drops::default();
@@ -45,8 +45,9 @@ pub(crate) fn write_response(response: &Response, context: &ReplyContext) -> (Va
         output.push(refusal_item(&id, number, why));
     }
     let mut body = response_shape::response_fields(&id, context.model_or(&response.model), context);
-    let is_refusal = refusal.is_some() && (text.is_none() || text == refusal);
-    let (status, details) = status(response.stop_reason.as_ref(), is_refusal);
+    let is_all = refusal.is_some() && (text.is_none() || text == refusal);
+    let refused = is_all || response.content.iter().any(is_refusal);
+    let (status, details) = status(response.stop_reason.as_ref(), refused);
     response_shape::set_status(&mut body, status, details, context.completed_at());
     body.insert("output".to_owned(), output.into());
     body.insert(
@@ -83,7 +84,9 @@ fn add_part(block: &Block, refusal: Option<&str>, output: &mut [Value]) -> bool 
 /// A block as the part of a message; `None` when it is a separate item.
 fn write_part(block: &Block, refusal: Option<&str>) -> Option<Value> {
     match &block.content {
-        Content::Text(text) if refusal == Some(text) => Some(refusal_part(text)),
+        Content::Text(text) if refusal == Some(text) || is_refusal(block) => {
+            Some(refusal_part(text))
+        }
         Content::Text(text) => Some(text_part(text, block)),
         Content::Other { kind } if source_item::part(block).is_some() => {
             Some(source_item::whole(kind, block))

@@ -155,8 +155,10 @@ fn write_tool(tool: &Tool, strict: Option<bool>, own: bool) -> Option<Map> {
             put(&mut map, "description", description.clone());
             let schema = argument_schema(input_schema, own);
             map.insert("parameters".to_owned(), schema);
-            // Here, and nowhere else, a function is strict by default.
-            let strict = strict.or((!own).then_some(false));
+            // Here, and nowhere else, a function is strict by default. Those of a run are not the
+            // client's, and have optional arguments.
+            let is_clients = own && tool.client_path.get().is_some();
+            let strict = strict.or((!is_clients).then_some(false));
             put(&mut map, "strict", strict);
         }
         ToolKind::Freeform { description } => {

@@ -1,5 +1,6 @@
 //! What servers that are compatible with OpenAI's refuse, and other vendors' clients send.
 
+use prowess_wire::neutral::Tool;
 use prowess_wire::{
     ClientDialect, Dialect, EncodedRequest, WriteOptions, read_request, read_response,
     write_request,
@@ -10,6 +11,7 @@ use crate::{chat, dropped, sent, sent_to};
 
 const MISTRAL: (&str, &str) = ("mistral-large-latest", "api.mistral.ai");
 const DEEPSEEK: (&str, &str) = ("deepseek-v4-pro", "api.deepseek.com");
+const CEREBRAS: (&str, &str) = ("gpt-oss-120b", "api.cerebras.ai");
 
 /// A Messages request with these settings.
 fn messages(settings: Value) -> Value {
@@ -316,4 +318,72 @@ fn fields_that_a_server_refuses_are_left_out_and_named() {
     let outgoing = sent(ClientDialect::Chat, &own);
     assert_eq!(outgoing.body["reasoning_effort"], "low");
     assert_eq!(outgoing.body.get("stream_options"), None);
+}
+
+/// Codex sends `false` to models that it does not know.
+#[test]
+fn cerebras_is_sent_no_setting_of_parallel_calls() {
+    let tools = json!([{"type": "function", "name": "look", "parameters": {}, "strict": false}]);
+    for (value, named) in [(false, vec!["parallel_tool_calls"]), (true, vec![])] {
+        let body =
+            json!({"model": "m", "input": "Hi", "tools": tools, "parallel_tool_calls": value});
+        let outgoing = sent_to(ClientDialect::Responses, &body, Dialect::Chat, CEREBRAS);
+        assert_eq!(outgoing.body.get("parallel_tool_calls"), None, "{value}");
+        assert_eq!(dropped(&outgoing), named, "{value}");
+    }
+}
+
+#[test]
+fn cerebras_is_sent_strict_functions_only_if_all_are() {
+    let function = |name: &str, strict: Value| {
+        let schema = json!({"type": "object", "properties": {}, "required": [],
+            "additionalProperties": false});
+        json!({"type": "function", "name": name, "parameters": schema, "strict": strict})
+    };
+    let strict = |body: &Value| -> Vec<Value> {
+        let tools = body["tools"].as_array().unwrap().iter();
+        tools
+            .map(|tool| tool["function"]["strict"].clone())
+            .collect()
+    };
+    for (tools, expected, named) in [
+        (
+            json!([function("a", json!(true)), function("b", json!(true))]),
+            vec![json!(true); 2],
+            vec![],
+        ),
+        (
+            json!([function("a", json!(true)), function("b", json!(false))]),
+            vec![Value::Null; 2],
+            vec!["tools[0].strict"],
+        ),
+        (
+            json!([function("a", json!(null)), function("b", json!(true))]),
+            vec![Value::Null; 2],
+            vec!["tools[1].strict"],
+        ),
+        (
+            json!([function("a", json!(null)), function("b", json!(false))]),
+            vec![Value::Null, json!(false)],
+            vec![],
+        ),
+    ] {
+        let body = json!({"model": "m", "input": "Hi", "tools": tools});
+        let outgoing = sent_to(ClientDialect::Responses, &body, Dialect::Chat, CEREBRAS);
+        assert_eq!(strict(&outgoing.body), expected, "{body}");
+        assert_eq!(dropped(&outgoing), named, "{body}");
+    }
+    // What a run adds to the tools of its client.
+    let tools = json!([{"type": "function", "function": {"name": "a", "strict": true,
+        "parameters": {"type": "object", "properties": {}}}}]);
+    let mut body = chat(json!([{"role": "user", "content": "Hi"}]));
+    body["tools"] = tools;
+    let mut request = read_request(ClientDialect::Chat, body.to_string().as_bytes()).unwrap();
+    request
+        .tools
+        .push(Tool::function("load", "Loads.", json!({"type": "object"})));
+    let options = WriteOptions::default().for_model(CEREBRAS.0, Some(CEREBRAS.1));
+    let outgoing = write_request(Dialect::Chat, &request, &options).unwrap();
+    assert_eq!(strict(&outgoing.body), [Value::Null, Value::Null]);
+    assert_eq!(dropped(&outgoing), ["tools[0].function.strict"]);
 }

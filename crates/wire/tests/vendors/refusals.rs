@@ -4,7 +4,7 @@ use prowess_wire::neutral::{StreamEvent, replay};
 use prowess_wire::{ClientDialect, Dialect, read_response};
 use serde_json::{Value, json};
 
-use crate::{read, sse, support, write_events};
+use crate::{read, sse, support, whole, write_events};
 
 const TEXT: &str = "I cannot.";
 
@@ -170,5 +170,36 @@ fn a_whole_refusal_is_one_as_a_stream_too() {
         let output = &written.last().unwrap()["response"]["output"];
         let parts = json!([{"type": "refusal", "refusal": TEXT}]);
         assert_eq!(output[0]["content"], parts);
+    }
+}
+
+#[test]
+fn text_before_a_refusal_is_no_part_of_it_whole_or_streamed() {
+    let message = json!({"role": "assistant", "content": "Well. ", "refusal": TEXT});
+    let answer = json!({"id": "c1", "model": "m", "choices": [
+        {"index": 0, "message": message, "finish_reason": "stop"}]});
+    let body = whole(Dialect::Chat, &answer, ClientDialect::Chat);
+    let choice = &body["choices"][0];
+    assert_eq!(choice["message"]["content"], "Well. ");
+    assert_eq!(choice["message"]["refusal"], TEXT);
+    assert_eq!(choice["finish_reason"], "stop");
+
+    let context = support::context();
+    let read = read_response(Dialect::Chat, answer.to_string().as_bytes(), &context);
+    let events = replay(read.unwrap());
+    let (refusal, reason) = chat_text(&events, "refusal");
+    assert_eq!((refusal.as_str(), reason.as_str()), (TEXT, "stop"));
+    assert_eq!(chat_text(&events, "content").0, "Well. ");
+
+    let written = write_events(&events, ClientDialect::Responses);
+    for response in [
+        &whole(Dialect::Chat, &answer, ClientDialect::Responses),
+        &written.last().unwrap()["response"],
+    ] {
+        assert_eq!(response["status"], "completed");
+        let output = &response["output"];
+        assert_eq!(output[0]["content"][0]["text"], "Well. ");
+        let refusal = json!([{"type": "refusal", "refusal": TEXT}]);
+        assert_eq!(output[1]["content"], refusal);
     }
 }

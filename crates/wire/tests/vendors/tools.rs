@@ -1,6 +1,7 @@
 //! Tools without arguments, which every vendor describes differently.
 
-use prowess_wire::{ClientDialect, Dialect};
+use prowess_wire::neutral::Tool;
+use prowess_wire::{ClientDialect, Dialect, WriteOptions, read_request, write_request};
 use serde_json::{Value, json};
 
 use crate::sent;
@@ -94,4 +95,17 @@ fn a_schema_without_a_type_keeps_its_fields_and_becomes_an_object() {
     let nullable = request(ClientDialect::Chat, &json!({"type": ["object", "null"]}));
     let outgoing = sent(ClientDialect::Chat, &nullable, Dialect::Messages).body;
     assert_eq!(schema(Dialect::Messages, &outgoing)["type"], "object");
+}
+
+/// OpenAI takes a function of its own clients for strict, and requires all its arguments then.
+#[test]
+fn a_function_of_a_run_is_not_strict_by_default() {
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let body = request(ClientDialect::Responses, &schema);
+    let mut request = read_request(ClientDialect::Responses, body.to_string().as_bytes()).unwrap();
+    request.tools.push(Tool::function("load", "Loads.", schema));
+    let outgoing = write_request(Dialect::Responses, &request, &WriteOptions::default()).unwrap();
+    assert_eq!(outgoing.body["tools"][0], body["tools"][0]);
+    assert_eq!(outgoing.body["tools"][1]["name"], "load");
+    assert_eq!(outgoing.body["tools"][1]["strict"], false);
 }

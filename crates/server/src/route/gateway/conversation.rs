@@ -124,6 +124,14 @@ impl ResponsesRequest<'_> {
                 .all(|target| self.speaks(target))
     }
 
+    /// Whether any of its upstreams may store what is not stored here.
+    fn any_stores(&self) -> bool {
+        self.route
+            .targets()
+            .iter()
+            .any(|target| self.speaks(target))
+    }
+
     fn field(&self, name: &str) -> Option<&str> {
         self.incoming.raw.get(name).filter(|value| *value != "null")
     }
@@ -176,12 +184,7 @@ impl ResponsesRequest<'_> {
         if history_len > 0 || input.changed {
             edits.push(Edit::Set("input", &sent));
         }
-        if !self
-            .route
-            .targets()
-            .iter()
-            .any(|target| self.speaks(target))
-        {
+        if !self.any_stores() {
             // The response is stored here; the upstream has no such field, or means another.
             edits.push(Edit::Remove("store"));
         }
@@ -228,7 +231,7 @@ impl ResponsesRequest<'_> {
                     Ok(History::default())
                 }
                 Err(StoreError::NotFound { .. } | StoreError::NulInText) => {
-                    Err(errors::previous_not_found(&id))
+                    Err(errors::previous_not_found(&id, self.any_stores()))
                 }
                 Err(error) => Err(HttpError::from(error).into()),
             },
@@ -239,7 +242,7 @@ impl ResponsesRequest<'_> {
                     conversation: Some(record),
                 }),
                 None if native => Ok(History::default()),
-                None => Err(errors::conversation_not_found(&id)),
+                None => Err(errors::conversation_not_found(&id, self.any_stores())),
             },
         }
     }
@@ -260,11 +263,7 @@ impl ResponsesRequest<'_> {
             }
         };
         // An upstream that stores responses may know other items.
-        let any_speaks = self
-            .route
-            .targets()
-            .iter()
-            .any(|target| self.speaks(target));
+        let any_stores = self.any_stores();
         let stores = self.incoming.raw.get("store") != Some("false");
         let mut items = items::parse_input(input)?;
         let mut changed = compaction::has_own_items(&items);
@@ -275,7 +274,7 @@ impl ResponsesRequest<'_> {
                     *place = item.clone();
                     changed = true;
                 }
-                (None, _) if !any_speaks => {
+                (None, _) if !any_stores => {
                     return Err(errors::item_not_found(*index, id, stores));
                 }
                 _ => {}

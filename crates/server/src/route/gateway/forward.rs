@@ -243,8 +243,7 @@ impl GatewayRequest<'_> {
             let compacted = compact::compact(&incoming, &route, &self.credentials, meter);
             return Ok(Outcome::Answered(Box::pin(compacted).await?));
         }
-        // Boxed: an awaited future is moved into each of the futures around it.
-        let forwarded = Box::pin(route.forward(incoming, &self.credentials)).await?;
+        let forwarded = route.forward(incoming, &self.credentials).await?;
         reply::record_target(meter, &forwarded, &route);
         Ok(Outcome::Forwarded(forwarded))
     }

@@ -79,10 +79,14 @@ impl GatewayRequest<'_> {
         let tenant = &self.principal.tenant;
         let digest = digest(incoming.model, incoming.stream, incoming.body);
         let found = submit::find(self.app, tenant, idempotency_key, incoming.client, &digest);
-        let Some(run) = found.await? else {
+        let found = found.await;
+        if !matches!(found, Ok(None)) {
+            // One that is refused counts too. Any other is counted when it is admitted.
+            self.count(incoming.model)?;
+        }
+        let Some(run) = found? else {
             return Ok(None);
         };
-        self.count(incoming.model)?;
         Ok(Some(KeptReply {
             tenant: tenant.clone(),
             run,

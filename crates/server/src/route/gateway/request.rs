@@ -54,15 +54,13 @@ impl<'a> GatewayRequest<'a> {
         // Without telemetry the client's trace headers pass unread.
         let telemetry = app.telemetry();
         let trace = telemetry.map(|telemetry| telemetry.begin(&mut parts.headers));
-        let keep = KeepHeaders::read(&mut parts.headers, &app.settings().webhooks)?;
-        let (credentials, max_turns) = split_headers(parts.headers);
-        let max_turns = match max_turns {
+        let own = take_own_headers(&mut parts.headers);
+        let keep = KeepHeaders::read(&own, &mut parts.headers, &app.settings().webhooks)?;
+        let max_turns = match own.get(MAX_TURNS_HEADER) {
             None => None,
-            Some(value) => Some(read_max_turns(
-                &value,
-                app.engine().settings().limits.turns,
-            )?),
+            Some(value) => Some(read_max_turns(value, app.engine().settings().limits.turns)?),
         };
+        let credentials = to_credentials(&own, parts.headers);
         Ok(GatewayRequest {
             app,
             principal,
@@ -129,29 +127,33 @@ fn read_max_turns(value: &HeaderValue, limit: u32) -> Result<u32, HttpError> {
 }
 
 /// What the provider receives of the client: its headers, except those meant for this server.
-pub(in crate::route) fn client_credentials(headers: HeaderMap) -> ClientCredentials {
-    split_headers(headers).0
+pub(in crate::route) fn client_credentials(mut headers: HeaderMap) -> ClientCredentials {
+    let own = take_own_headers(&mut headers);
+    to_credentials(&own, headers)
 }
 
-/// The same, and the turns that the request allows. They are looked for among the headers meant
-/// for this server, so that requests without such headers have nothing more to do.
-fn split_headers(mut headers: HeaderMap) -> (ClientCredentials, Option<HeaderValue>) {
-    let key = headers
-        .get(PROVIDER_KEY_HEADER)
-        .and_then(|key| key.to_str().ok());
-    let key = key.map(SecretText::new);
-    let ours: Vec<HeaderName> = headers
-        .keys()
-        .filter(|name| name.as_str().starts_with(OWN_HEADER_PREFIX))
-        .cloned()
-        .collect();
-    let mut max_turns = None;
-    for name in ours {
-        let is_max_turns = name == MAX_TURNS_HEADER;
-        let value = headers.remove(name);
-        if is_max_turns {
-            max_turns = value;
-        }
+/// The client's key for the provider, which is among the headers meant for this server, and the
+/// other headers.
+fn to_credentials(own: &HeaderMap, headers: HeaderMap) -> ClientCredentials {
+    let key = own.get(PROVIDER_KEY_HEADER);
+    let key = key.and_then(|key| key.to_str().ok());
+    ClientCredentials {
+        key: key.map(SecretText::new),
+        headers,
     }
-    (ClientCredentials { key, headers }, max_turns)
+}
+
+/// Takes the headers meant for this server out of those of a request. Most requests have none, and
+/// then nothing is looked for among them.
+fn take_own_headers(headers: &mut HeaderMap) -> HeaderMap {
+    let is_own = |name: &&HeaderName| name.as_str().starts_with(OWN_HEADER_PREFIX);
+    let names: Vec<HeaderName> = headers.keys().filter(is_own).cloned().collect();
+    let mut own = HeaderMap::new();
+    for name in names {
+        for value in headers.get_all(&name) {
+            own.append(name.clone(), value.clone());
+        }
+        headers.remove(name);
+    }
+    own
 }

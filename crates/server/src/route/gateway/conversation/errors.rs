@@ -9,21 +9,32 @@ use crate::error::HttpError;
 use crate::limits::RequestRefusal;
 use crate::route::gateway::error::GatewayError;
 
-pub(super) fn previous_not_found(id: &str) -> GatewayError {
+/// Why a provider that stores responses is not asked for what is not stored here.
+const ONLY_HERE: &str = " A request in the background, with skills, or for a model with fallbacks at \
+                         providers of other APIs continues only what is stored by Prowess.";
+
+/// A response that is not stored here. A provider may have it, if `may_be_elsewhere`.
+pub(super) fn previous_not_found(id: &str, may_be_elsewhere: bool) -> GatewayError {
+    let hint = if may_be_elsewhere { ONLY_HERE } else { "" };
     refusal(
         ErrorKind::InvalidRequest,
         Some("previous_response_not_found"),
         Some("previous_response_id"),
-        format!("Previous response with id '{}' not found.", excerpt(id)),
+        format!(
+            "Previous response with id '{}' not found.{hint}",
+            excerpt(id)
+        ),
     )
 }
 
-pub(super) fn conversation_not_found(id: &str) -> GatewayError {
+/// The same for a conversation.
+pub(super) fn conversation_not_found(id: &str, may_be_elsewhere: bool) -> GatewayError {
+    let hint = if may_be_elsewhere { ONLY_HERE } else { "" };
     refusal(
         ErrorKind::NotFound,
         Some("conversation_not_found"),
         Some("conversation"),
-        format!("Conversation with id '{}' not found.", excerpt(id)),
+        format!("Conversation with id '{}' not found.{hint}", excerpt(id)),
     )
 }
 
