@@ -6,8 +6,8 @@ use std::pin::{Pin, pin};
 use std::task::Poll;
 use std::time::Duration;
 
-use axum::http::Request;
 use axum::http::header::UPGRADE;
+use axum::http::{Request, Version};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -57,6 +57,7 @@ impl ConnectionServer {
         let stream = GatedStream::new(stream, gate.clone());
         let service = service_fn(move |mut request: Request<Incoming>| {
             let (http_service, active) = (http_service.clone(), state.begin_request());
+            let is_http2 = request.version() == Version::HTTP_2;
             if request.headers().contains_key(UPGRADE) {
                 let takeover = Takeover::new(state.clone(), gate.clone(), alive.clone());
                 request.extensions_mut().insert(takeover);
@@ -73,7 +74,14 @@ impl ConnectionServer {
                 };
                 let (mut response, active) = current::scope(active, work).await;
                 let tenant_request = response.extensions_mut().remove();
-                let tracked = |body| TrackedBody::new(body, active, tenant_request);
+                let tracked = |body| {
+                    let body = TrackedBody::new(body, active, tenant_request);
+                    if is_http2 {
+                        body.holding_chunks()
+                    } else {
+                        body
+                    }
+                };
                 Ok::<_, Infallible>(response.map(tracked))
             }
         });

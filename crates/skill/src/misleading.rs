@@ -25,6 +25,9 @@ pub fn find_misleading(name: &str) -> Option<char> {
             '\u{200e}' | '\u{200f}' | '\u{61c}' => right_to_left,
             // Asks for the coloured form of the emoji before it.
             '\u{fe0f}' => before.is_some_and(is_symbol) || after == Some('\u{20e3}'),
+            // Select the form of the letter before them, which names in Japan and in Mongolia have.
+            '\u{fe00}'..='\u{fe02}' | '\u{e0100}'..='\u{e01ef}' => before.is_some_and(is_ideograph),
+            '\u{180b}'..='\u{180f}' => before.is_some_and(is_mongolian),
             // Signs around Arabic numbers, which have a glyph.
             '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{8e2}' => true,
             _ => false,
@@ -73,9 +76,23 @@ pub(crate) fn is_invisible(c: char) -> bool {
         | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Emoji that are letters or punctuation by their category.
+const OTHER_EMOJI: [char; 5] = ['\u{203c}', '\u{2049}', '\u{2139}', '\u{3030}', '\u{303d}'];
+
 /// Whether a character is one that emoji are made of.
 pub(crate) fn is_symbol(c: char) -> bool {
-    get_general_category(c) == GeneralCategory::OtherSymbol || matches!(c, '\u{2190}'..='\u{2bff}')
+    get_general_category(c) == GeneralCategory::OtherSymbol
+        || matches!(c, '\u{2190}'..='\u{2bff}')
+        || OTHER_EMOJI.contains(&c)
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}')
+}
+
+fn is_mongolian(c: char) -> bool {
+    matches!(c, '\u{1820}'..='\u{18aa}')
 }
 
 /// Whether zero-width joiners belong beside this character: emoji and their
@@ -114,6 +131,9 @@ mod tests {
             ("a\u{fe0f}", '\u{fe0f}'),
             ("\u{2764}\u{fe0f}\u{fe0f}", '\u{fe0f}'),
             ("a\u{e0041}", '\u{e0041}'),
+            ("a\u{e0100}", '\u{e0100}'),
+            ("\u{845b}\u{e0100}\u{e0101}", '\u{e0101}'),
+            ("a\u{180b}", '\u{180b}'),
             ("\u{3164}", '\u{3164}'),
             ("a\u{2028}b", '\u{2028}'),
             ("a\nb", '\n'),
@@ -146,6 +166,10 @@ mod tests {
             "\u{1f469}\u{200d}\u{1f4bb}.png",
             "\u{2764}\u{fe0f}\u{200d}\u{1f525}",
             "1\u{fe0f}\u{20e3}",
+            "\u{2139}\u{fe0f} Read me.pdf",
+            "Urgent\u{203c}\u{fe0f}.docx",
+            "\u{845b}\u{e0100}\u{57ce}.pdf",
+            "\u{182d}\u{180b}\u{1820}",
             "e\u{301}",
         ] {
             assert_eq!(find_misleading(name), None, "{name:?}");

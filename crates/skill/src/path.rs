@@ -368,6 +368,7 @@ mod tests {
             "com10.txt",
             "...x",
             "⚠\u{fe0f} notes.md",
+            "\u{2139}\u{fe0f} notes.md",
             "at 3.04\u{202f}PM.png",
             "日本\u{3000}語.md",
         ] {

@@ -179,8 +179,8 @@ impl AttemptFailure {
     }
 }
 
-/// [`WorkerRequest::Exec`](prowess_worker::protocol::WorkerRequest::Exec) of a request that is only
-/// lent.
+/// [`WorkerRequest::Exec`](prowess_worker::protocol::WorkerRequest::Exec) with a borrowed request,
+/// which is encoded without a copy of it.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
 enum ExecMessage<'a> {
@@ -204,7 +204,7 @@ impl Requests {
                 message: error.to_string(),
             })
         };
-        // Without what may be large, and is of no use to who has the command.
+        // Without what may be large and is of no use to a worker that has the command.
         let attach = ExecRequest {
             command: request.command.clone(),
             container: request.container.clone(),

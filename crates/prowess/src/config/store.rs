@@ -31,8 +31,8 @@ pub(super) struct StoreToml {
     tenant_versions: u64,
     /// Maximum keys of a tenant that are not revoked; 0 for no limit.
     tenant_keys: u64,
-    /// Maximum changes per hour that the keys of a tenant make on a server, of those that the audit
-    /// log keeps; 0 for no limit.
+    /// Maximum changes per hour in the audit log by the keys of a tenant on each server, and as many
+    /// cancellations; 0 for no limit.
     tenant_changes: u32,
     /// Uploads are refused while less than this is free on the disk, so that deletions and
     /// usage can always be written; 0 for no reserve.

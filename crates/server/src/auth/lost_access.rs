@@ -79,3 +79,34 @@ impl Principal {
         now.require(permission).err()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+    use prowess_store::{Store, StoreConfig};
+
+    use super::*;
+    use crate::secret::SecretString;
+    use crate::settings::ServerSettings;
+
+    const MASTER: &str = "the-master-key-of-these-tests";
+
+    #[tokio::test]
+    async fn a_secret_is_kept_only_if_it_can_be_revoked() {
+        for (master_key, is_kept) in [(None, false), (Some(MASTER), true)] {
+            let folder = tempfile::tempdir().unwrap();
+            let store = Store::open(&StoreConfig::local(folder.path())).await;
+            let settings = ServerSettings {
+                master_key: master_key.map(SecretString::new),
+                ..ServerSettings::default()
+            };
+            let app = App::new(store.unwrap(), settings);
+            let request = Request::post("/v1/messages")
+                .header("host", "localhost")
+                .header("x-api-key", MASTER);
+            let (parts, ()) = request.body(()).unwrap().into_parts();
+            let principal = Principal::authenticate(&parts, &app).await.unwrap();
+            assert_eq!(principal.secret.is_some(), is_kept, "{master_key:?}");
+        }
+    }
+}

@@ -5,7 +5,8 @@
 //! invalid. Without a master key anyone who can connect is accepted, which is this machine
 //! only; [`loopback`] rejects requests from web pages. Calls in this process carry their
 //! principal with them ([`in_process`]). Streams and sockets, which go on for long after their
-//! request, ask again ([`lost_access`]). Headers that decide something occur once ([`repeated`]).
+//! request, ask again ([`lost_access`]). Headers that decide something have one value
+//! ([`repeated`]).
 
 pub(crate) mod in_process;
 pub(crate) mod key_activity;
@@ -51,7 +52,8 @@ pub(crate) struct Principal {
     pub(crate) tenant: TenantId,
     /// None for the operator, who may do everything.
     key: Option<Arc<KeyRecord>>,
-    /// What was presented, for what goes on after the request: see [`LostAccess`].
+    /// What was presented, if it can be revoked, for what goes on after the request: see
+    /// [`LostAccess`].
     secret: Option<Arc<SecretString>>,
 }
 
@@ -204,30 +206,33 @@ impl Principal {
         }
         let in_query = key_in_query(parts);
         let presented = presented_key(&parts.headers)?.or(in_query.as_deref());
-        let secret = presented.map(|key| Arc::new(SecretString::new(key)));
-        if let Some(key) = presented.filter(|key| key.starts_with(VIRTUAL_KEY_PREFIX)) {
+        let to_secret = |key: &str| Some(Arc::new(SecretString::new(key)));
+        if let Some(text) = presented.filter(|key| key.starts_with(VIRTUAL_KEY_PREFIX)) {
             // Usually answered from the cache; boxed because the lookup itself needs a large
             // future.
-            return match Box::pin(app.store().authenticate(key)).await? {
+            return match Box::pin(app.store().authenticate(text)).await? {
                 Some(key) => {
                     app.key_activity().record_use(app.store(), &key);
-                    let tenant = key.tenant.clone();
-                    let key = Some(key);
                     Ok(Principal {
-                        tenant,
-                        key,
-                        secret,
+                        tenant: key.tenant.clone(),
+                        key: Some(key),
+                        secret: to_secret(text),
                     })
                 }
                 None => Err(unknown_key_error()),
             };
         }
-        match (&app.settings().master_key, presented) {
-            (None, _) => loopback::check(parts)?,
-            (Some(master), Some(key)) if master.matches(key) => {}
+        let secret = match (&app.settings().master_key, presented) {
+            (None, _) => {
+                loopback::check(parts)?;
+                // Whatever clients send as a key is not looked at, and only a restart changes
+                // that: nothing can be revoked.
+                None
+            }
+            (Some(master), Some(key)) if master.matches(key) => to_secret(key),
             (Some(_), Some(_)) => return Err(unknown_key_error()),
             (Some(_), None) => return Err(missing_key_error(is_google_request(parts))),
-        }
+        };
         Ok(Principal {
             tenant: tenant_from_header(&parts.headers)?,
             key: None,

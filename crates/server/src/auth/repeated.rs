@@ -1,5 +1,5 @@
-//! Headers that decide something and occur twice: what is in front of the server may read another
-//! one than the server does.
+//! Headers that decide something and occur with several values: what is in front of the server may
+//! read another one than the server does.
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
@@ -11,8 +11,8 @@ use crate::error::HttpError;
 const OWN_PREFIX: &str = "prowess-";
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// Refuses a request with two keys in one header, and one that has a header twice that is meant for
-/// this server.
+/// Refuses a request that has a header for keys, or one that is meant for this server, with several
+/// values.
 pub(super) fn refuse_repeated(headers: &HeaderMap) -> Result<(), HttpError> {
     // Nearly all requests have each header once.
     if headers.len() == headers.keys_len() {
@@ -22,12 +22,16 @@ pub(super) fn refuse_repeated(headers: &HeaderMap) -> Result<(), HttpError> {
         let is_decisive = [&AUTHORIZATION, &KEY_HEADER, &GOOGLE_KEY_HEADER].contains(name)
             || *name == IDEMPOTENCY_KEY
             || name.as_str().starts_with(OWN_PREFIX);
-        is_decisive && headers.get_all(*name).iter().nth(1).is_some()
+        let mut values = headers.get_all(*name).iter();
+        let first = values.next();
+        // Some clients and proxies set a header that is there already, to the same.
+        is_decisive && values.any(|value| Some(value) != first)
     });
     match repeated {
         None => Ok(()),
         Some(name) => {
-            let message = format!("the header `{name}` was sent twice; send it once");
+            let message =
+                format!("the header `{name}` was sent twice, with different values; send it once");
             Err(HttpError::bad_request("header-repeated", message))
         }
     }
@@ -39,17 +43,18 @@ mod tests {
 
     use super::*;
 
-    fn is_accepted(names: &[&'static str]) -> bool {
+    fn is_accepted(sent: &[(&'static str, &'static str)]) -> bool {
         let mut headers = HeaderMap::new();
-        for name in names {
+        for (name, value) in sent {
             let name = HeaderName::from_static(name);
-            headers.append(name, HeaderValue::from_static("x"));
+            headers.append(name, HeaderValue::from_static(value));
         }
         refuse_repeated(&headers).is_ok()
     }
 
     #[test]
-    fn only_headers_that_decide_nothing_may_occur_twice() {
+    fn only_headers_that_decide_nothing_may_have_several_values() {
+        let accepts = [("accept", "x"), ("accept", "y")];
         for name in [
             "authorization",
             "x-api-key",
@@ -59,10 +64,19 @@ mod tests {
             "prowess-provider-key",
             "idempotency-key",
         ] {
-            assert!(is_accepted(&[name, "accept", "accept"]), "{name}");
-            assert!(!is_accepted(&["accept", name, "accept", name]), "{name}");
+            let sent = |values: &[&'static str]| {
+                let own = values.iter().map(|value| (name, *value));
+                is_accepted(&accepts.into_iter().chain(own).collect::<Vec<_>>())
+            };
+            assert!(sent(&["a"]), "{name}");
+            assert!(sent(&["a", "a"]), "{name}");
+            assert!(!sent(&["a", "b"]), "{name}");
+            assert!(!sent(&["a", "a", "b"]), "{name}");
         }
-        assert!(is_accepted(&["x-api-key", "authorization"]));
-        assert!(is_accepted(&["anthropic-beta", "anthropic-beta", "cookie"]));
+        assert!(is_accepted(&[("x-api-key", "a"), ("authorization", "b")]));
+        assert!(is_accepted(&[
+            ("anthropic-beta", "a"),
+            ("anthropic-beta", "b")
+        ]));
     }
 }

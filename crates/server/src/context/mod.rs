@@ -130,10 +130,10 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 fn add_id(response: &mut Response, id: RequestId) {
-    if let Ok(value) = HeaderValue::try_from(id.to_string()) {
+    if let Ok(value) = HeaderValue::from_bytes(&id.to_ascii()) {
         let headers = response.headers_mut();
         // A response of an upstream may have an id already.
-        headers.entry(REQUEST_ID).or_insert(value.clone());
+        headers.entry(REQUEST_ID).or_insert_with(|| value.clone());
         headers.entry(X_REQUEST_ID).or_insert(value);
     }
 }

@@ -241,7 +241,7 @@ mod tests {
             let refused = StatusCode::TOO_MANY_REQUESTS;
             assert_eq!(status(&app, path).await, refused, "{path}");
         }
-        // A list of which a test of the store alone has none.
+        // Also a list, but without a sandbox it only fails, so it is not in the lists above.
         let files = status(&app, "/v1/containers/container_1/files").await;
         assert_eq!(files, StatusCode::TOO_MANY_REQUESTS);
         assert!(transfers.acquire_list(&other).await.is_ok());

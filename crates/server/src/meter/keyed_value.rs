@@ -81,14 +81,19 @@ impl KeyedValues {
     }
 }
 
-/// The bytes after the key, which may begin in the tail of the previous bytes.
-fn find_key<'b>(key: &Finder<'_>, tail: &[u8], bytes: &'b [u8]) -> Option<&'b [u8]> {
+/// The bytes after the key, which may begin in the tail of the previous bytes. The tail is the same
+/// afterwards.
+fn find_key<'b>(key: &Finder<'_>, tail: &mut Vec<u8>, bytes: &'b [u8]) -> Option<&'b [u8]> {
     let length = key.needle().len();
-    let head = bytes.get(..length).unwrap_or(bytes);
-    let joint = [tail, head].concat();
-    if let Some(at) = key.find(&joint) {
-        let end = (at + length).saturating_sub(tail.len());
-        return bytes.get(end..);
+    let tail_length = tail.len();
+    if tail_length > 0 {
+        tail.extend_from_slice(bytes.get(..length).unwrap_or(bytes));
+        let found = key.find(tail);
+        tail.truncate(tail_length);
+        if let Some(at) = found {
+            let end = (at + length).saturating_sub(tail_length);
+            return bytes.get(end..);
+        }
     }
     let at = key.find(bytes)?;
     bytes.get(at + length..)

@@ -64,7 +64,8 @@ struct MeterState {
     /// Why the provider was called, if there was a choice and there is telemetry.
     decision: Option<Box<RouteDecision>>,
     arrived: Instant,
-    started_at: SystemTime,
+    /// The time of day when it began, for its trace.
+    started_at: Option<SystemTime>,
     provider: String,
     provider_kind: &'static str,
     upstream_model: String,
@@ -121,7 +122,7 @@ impl Meter {
             operation: "chat",
             decision: None,
             arrived: Instant::now(),
-            started_at: SystemTime::now(),
+            started_at: None,
             provider: String::new(),
             provider_kind: "",
             upstream_model: String::new(),
@@ -190,8 +191,9 @@ impl Meter {
         self.0.run = run;
     }
 
-    /// Sets its trace.
+    /// Sets its trace, which begins now.
     pub(crate) fn set_trace(&mut self, trace: Option<Box<RequestTrace>>) {
+        self.0.started_at = trace.is_some().then(SystemTime::now);
         self.0.trace = trace;
     }
 
@@ -360,14 +362,15 @@ impl Drop for Meter {
             return;
         }
         let run = state.tapped_run();
-        if state.tap.is_some() {
-            state.usage.merge_max(&run.totals.tokens);
-            skill_metrics::record(&run.totals);
+        let totals = run.as_ref().map(|run| &run.totals);
+        if let Some(totals) = totals {
+            state.usage.merge_max(&totals.tokens);
+            skill_metrics::record(totals);
         }
-        let cost = state.cost(&run.totals);
+        let cost = state.cost(totals);
         state.settle();
         state.record_spans();
-        let mut row = state.row(cost, &run.totals);
+        let mut row = state.row(cost, totals);
         if state.run_id.is_some() {
             match state.report_run(row, cost) {
                 Some(unreported) => row = unreported,
@@ -379,21 +382,20 @@ impl Drop for Meter {
 }
 
 impl MeterState {
-    /// What its run has reported; nothing if it is none.
-    fn tapped_run(&self) -> TappedRun {
-        let tap = self.tap.as_ref();
-        tap.map(UsageTap::current).unwrap_or_default()
+    /// What its run has reported, if it is one.
+    fn tapped_run(&self) -> Option<TappedRun> {
+        self.tap.as_ref().map(UsageTap::current)
     }
 
     /// The cost in billionths, if there is a price. Turns of a run cost what their models do; what
     /// was used besides, in a turn that did not end, costs what the model does that was known last.
-    fn cost(&self, run: &RunTotals) -> Option<u64> {
+    fn cost(&self, run: Option<&RunTotals>) -> Option<u64> {
         let Some(price) = &self.price else {
-            return (run.cost_nanos > 0).then_some(run.cost_nanos);
+            return run.map(|run| run.cost_nanos).filter(|nanos| *nanos > 0);
         };
-        if self.tap.is_none() {
+        let Some(run) = run else {
             return Some(price.cost_nanos(&self.usage));
-        }
+        };
         let besides = self.usage.since(&run.tokens);
         Some(run.cost_nanos.saturating_add(price.cost_nanos(&besides)))
     }
@@ -403,12 +405,19 @@ impl MeterState {
         let Some(reservation) = self.reservation.take() else {
             return;
         };
-        let TappedRun { totals, earlier } = self.tapped_run();
-        let mut used = self.usage.clone();
-        used.merge_max(&totals.tokens);
-        let tokens = total_tokens(&used).saturating_sub(total_tokens(&earlier.tokens));
-        let nanos = self.cost(&totals).unwrap_or_default();
-        let nanos = nanos.saturating_sub(earlier.cost_nanos);
+        let (tokens, nanos) = match self.tapped_run() {
+            None => {
+                let nanos = self.cost(None).unwrap_or_default();
+                (total_tokens(&self.usage), nanos)
+            }
+            Some(TappedRun { totals, earlier }) => {
+                let mut used = self.usage.clone();
+                used.merge_max(&totals.tokens);
+                let tokens = total_tokens(&used).saturating_sub(total_tokens(&earlier.tokens));
+                let nanos = self.cost(Some(&totals)).unwrap_or_default();
+                (tokens, nanos.saturating_sub(earlier.cost_nanos))
+            }
+        };
         let has_left = self.status == CLIENT_CLOSED_STATUS || self.is_cut_off;
         match tokens {
             0 if has_left => reservation.settle_abandoned(),
@@ -416,18 +425,14 @@ impl MeterState {
         }
     }
 
-    fn row(&mut self, cost: Option<u64>, run: &RunTotals) -> UsageRow {
+    fn row(&mut self, cost: Option<u64>, run: Option<&RunTotals>) -> UsageRow {
         let no_usage = TokenUsage::default();
         let (usage, cost_nanos) = if self.is_stored {
             (&no_usage, 0)
         } else {
             (&self.usage, cost.unwrap_or_default())
         };
-        // Priced turn by turn, as the whole run is.
-        let skills = match self.is_stored {
-            true => Vec::new(),
-            false => run.skills.to_vec(),
-        };
+        let run = run.filter(|_| !self.is_stored);
         let requests = u64::from(!self.is_stored);
         UsageRow {
             tenant: self.tenant.clone(),
@@ -450,12 +455,9 @@ impl MeterState {
             cache_write_tokens: usage.cache_creation_input_tokens,
             cost_nanos,
             millis: u64::try_from(self.arrived.elapsed().as_millis()).unwrap_or(u64::MAX),
-            sandbox_millis: if self.is_stored {
-                0
-            } else {
-                run.sandbox_millis
-            },
-            skills,
+            sandbox_millis: run.map_or(0, |run| run.sandbox_millis),
+            // Priced turn by turn, as the whole run is.
+            skills: run.map(|run| run.skills.to_vec()).unwrap_or_default(),
         }
     }
 
@@ -493,7 +495,8 @@ impl MeterState {
 
     /// Sends the span of the request, and those of its run.
     fn record_spans(&mut self) {
-        let Some(trace) = self.trace.take().filter(|trace| trace.is_sampled()) else {
+        let trace = self.trace.take().filter(|trace| trace.is_sampled());
+        let (Some(trace), Some(started_at)) = (trace, self.started_at) else {
             return;
         };
         let Some(telemetry) = self.app.telemetry() else {
@@ -507,7 +510,7 @@ impl MeterState {
             run: self.run_id.as_deref(),
             left_out: ended.left_out,
             skills: &ended.skills,
-            started_at: self.started_at,
+            started_at,
             duration: self.arrived.elapsed(),
             dialect: self.client.as_str(),
             provider: &self.provider,

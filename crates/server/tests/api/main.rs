@@ -25,6 +25,7 @@ mod files;
 mod in_flight;
 mod leaks;
 mod lost_access;
+mod mcp_memory;
 mod openapi;
 mod overlap;
 mod owned_objects;

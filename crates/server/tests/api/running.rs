@@ -124,6 +124,18 @@ pub(crate) fn h2_settings(settings: &[u8]) -> Vec<u8> {
     [PREFACE, &frame(4, 0, 0, settings)].concat()
 }
 
+/// A field of a header block, without an index.
+pub(crate) fn h2_field(name: &str, value: &str) -> Vec<u8> {
+    let mut field = vec![0];
+    for text in [name, value] {
+        // More would need another byte for the length.
+        assert!(text.len() < 127);
+        field.push(u8::try_from(text.len()).unwrap());
+        field.extend(text.as_bytes());
+    }
+    field
+}
+
 /// The header block of `GET path`, without an index.
 pub(crate) fn h2_get(path: &str) -> Vec<u8> {
     let text = |name: u8, value: &str| {

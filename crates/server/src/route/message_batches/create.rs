@@ -19,7 +19,7 @@ use crate::route::batch_key::{idempotency_key, refuse_provider_key};
 /// How long the requests of a batch have to end.
 const TIME_TO_END: Duration = Duration::from_secs(24 * 3_600);
 
-/// Begins the name of the beta that has batches themselves.
+/// Prefix of the beta for batches themselves, which their requests do not use.
 const BATCH_BETA_PREFIX: &str = "message-batches-";
 
 pub(crate) async fn create(

@@ -20,7 +20,7 @@ pub(crate) async fn list(
     principal.require(Permission::UseModels)?;
     let limit = usize::try_from(parse_limit(&query, 20)?).unwrap_or(usize::MAX);
     let containers = app.engine().containers(&principal.tenant);
-    // Without the permit, which others need. What is wrong is found again.
+    // Before there is a permit, which others need meanwhile. An error is found again below.
     let _ = containers.wait_while_used(&id).await;
     let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let found = containers.files_after(&id, query.get("after"), limit);
