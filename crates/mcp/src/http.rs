@@ -286,7 +286,7 @@ mod tests {
     use crate::skill_provider::{SkillProvider, SkillProviderError, SkillSet, default_options};
     use futures_util::FutureExt;
     use futures_util::future::{self, BoxFuture};
-    use http::header::ACCEPT;
+    use http::header::{ACCEPT, HOST};
     use prowess_toolbox::{ToolboxOptions, Workspace};
     use serde_json::Value;
 
@@ -309,6 +309,7 @@ mod tests {
 
     fn post(session: Option<&HeaderValue>, message: &Value) -> Request<Bytes> {
         let request = Request::post("/mcp")
+            .header(HOST, "127.0.0.1")
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream");
         let request = match session {
@@ -332,6 +333,7 @@ mod tests {
             {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client}});
         let started = http.handle(principal.clone(), post(None, &initialize));
         let started = started.await;
+        assert_eq!(started.status(), StatusCode::OK);
         let session = started.headers().get(SESSION_HEADER).unwrap();
         let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
         let accepted = http.handle(principal.clone(), post(Some(session), &initialized));

@@ -271,6 +271,13 @@ mod tests {
         events.map(|event| text(&event)).collect().await
     }
 
+    /// Without empty events, as in a server.
+    fn new_sessions() -> HttpSessions {
+        let mut local = LocalSessionManager::default();
+        local.session_config.sse_retry = None;
+        HttpSessions::new(local)
+    }
+
     async fn begin(sessions: &HttpSessions) -> (SessionId, HttpSessionTransport) {
         let (id, mut transport) = sessions.create_session().await.unwrap();
         let client = json!({"name": "test", "version": "1"});
@@ -288,7 +295,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_response_of_a_cancelled_request_is_not_kept() {
-        let sessions = HttpSessions::new(LocalSessionManager::default());
+        let sessions = new_sessions();
         let (id, mut transport) = begin(&sessions).await;
         let one = Some(RequestId::Number(1));
         let events = sessions.create_stream(&id, ping()).await.unwrap();
@@ -314,7 +321,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_id_is_in_use_once_and_a_request_has_its_permit_until_it_is_answered() {
-        let sessions = HttpSessions::new(LocalSessionManager::default());
+        let sessions = new_sessions();
         let (id, mut transport) = begin(&sessions).await;
         let held = Arc::new(());
         let (mut parts, ()) = http::Request::new(()).into_parts();

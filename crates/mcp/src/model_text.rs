@@ -14,10 +14,10 @@ skills are resources, skill://NAME/PATH.";
 
 /// The error of a request for whose response there is no memory.
 pub(crate) const TOO_MANY_RESPONSES: &str = "\
-The responses that are being sent take all memory that they may take: receive those, and repeat this \
-request later, or with less in its response.";
+No memory is left for this response: receive the responses that are being sent, then repeat the \
+request, or request less.";
 
-/// Bytes of a line that a prompt adds, without the name of the skill.
+/// Bytes of a line that a prompt adds, without the name of the skill, and of an error.
 #[cfg(test)]
 const MAX_LINE_BYTES: usize = 256;
 
@@ -47,8 +47,22 @@ mod tests {
     #[test]
     fn texts_stay_within_their_caps() {
         assert!(INSTRUCTIONS.len() <= MAX_INSTRUCTIONS_BYTES);
-        for line in [prompt_heading(""), other_files(""), problem(""), task("")] {
+        for line in [
+            TOO_MANY_RESPONSES,
+            &prompt_heading(""),
+            &other_files(""),
+            &problem(""),
+            &task(""),
+        ] {
             assert!(line.len() <= MAX_LINE_BYTES, "{line}");
         }
+    }
+
+    #[test]
+    fn paths_are_those_of_containers() {
+        let data = prowess_sandbox::LAYOUT.data;
+        assert!(INSTRUCTIONS.contains(&format!("directory is {data};")));
+        let template = crate::resources::SANDBOX_FILE_TEMPLATE;
+        assert_eq!(template, format!("sandbox:{data}/{{+path}}"));
     }
 }
