@@ -493,6 +493,54 @@ fn a_field_that_decides_is_given_once_in_every_dialect() {
     assert_eq!(status, 200, "{text}");
 }
 
+/// Fields of Google's format have two names each; the model is in the path.
+#[test]
+fn a_field_that_decides_is_given_once_in_googles_format() {
+    let served = TestServer::start(&["--model", "mo"]);
+    served.upstream.open();
+    let contents = r#""contents":[{"role":"user","parts":[{"text":"Hello"}]}]"#;
+    for fields in [
+        r#""contents":[]"#,
+        r#""generationConfig":{"maxOutputTokens":5},"generation_config":{"maxOutputTokens":9000}"#,
+        r#""generationConfig":{"maxOutputTokens":5,"max_output_tokens":9000}"#,
+        r#""tools":[],"tools":null"#,
+    ] {
+        let body = format!("{{{fields},{contents}}}");
+        for method in ["generateContent", "streamGenerateContent"] {
+            let path = format!("/v1beta/models/mo:{method}");
+            let (status, text) = served.send_and_read(&path, &body);
+            assert_eq!(status, 400, "{path} {fields}: {text}");
+            assert!(text.contains("INVALID_ARGUMENT"), "{text}");
+            assert!(text.contains("duplicate field"), "{text}");
+        }
+    }
+    assert_eq!(served.upstream.arrived(), 0);
+}
+
+#[test]
+fn a_field_that_decides_is_given_once_where_nothing_is_generated_and_in_a_batch() {
+    let served = TestServer::start(&["--model", "mo"]);
+    served.upstream.open();
+    let request = CHAT.replace("\"model\"", "\"model\":\"secret-model\",\"model\"");
+    let embedding = r#"{"model":"secret-model","model":"mo","input":"Hello"}"#;
+    for (path, body) in [
+        ("/v1/messages/count_tokens", request.as_str()),
+        ("/v1/embeddings", embedding),
+    ] {
+        let (status, text) = served.send_and_read(path, body);
+        assert_eq!(status, 400, "{path}: {text}");
+        assert!(text.contains("duplicate field"), "{path}: {text}");
+    }
+    let batch = format!(r#"{{"requests":[{{"custom_id":"r","params":{request}}}]}}"#);
+    let (status, text) = served.send_and_read("/v1/messages/batches", &batch);
+    assert_eq!(status, 200, "{text}");
+    let path = "/v1/messages/batches/".to_owned() + body_of(&text)["id"].as_str().unwrap();
+    served.wait_until(&path, |batch| batch["processing_status"] == "ended");
+    let counts = &served.get(&path)["request_counts"];
+    assert_eq!(counts["errored"], 1, "{counts}");
+    assert_eq!(served.upstream.arrived(), 0);
+}
+
 #[test]
 fn a_long_name_is_not_repeated_whole() {
     let served = TestServer::start(&[]);

@@ -72,4 +72,4 @@ mod worker;
 
 pub use layout::{ContainerLayout, LAYOUT};
 pub use seccomp::docker_profile;
-pub use spec::{ARG0, LaunchFailure, LaunchStep};
+pub use spec::{ARG0, LaunchFailure, LaunchStep, MAX_PENDING_SIGNALS};

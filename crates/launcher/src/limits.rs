@@ -14,12 +14,8 @@
 //! | inotify, fanotify, namespaces, keys, asynchronous IO, io_uring, bpf, perf | the filter |
 //! | memory for compiled filters of system calls and sockets, of the whole host | the filter |
 
-use crate::spec::{LaunchFailure, LaunchStep, Rlimits, StepContext};
+use crate::spec::{LaunchFailure, LaunchStep, MAX_PENDING_SIGNALS, Rlimits, StepContext};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
-/// Pending signals and timers of a sandbox. The host's counter allows about a
-/// hundred thousand, so for hundreds of sandboxes at once.
-const MAX_PENDING_SIGNALS: u64 = 256;
 
 /// Maximum descriptors per process, for any spec.
 const MAX_OPEN_FILES: u64 = 512;

@@ -8,6 +8,10 @@ use std::path::PathBuf;
 /// `argv[0]` of a launcher process.
 pub const ARG0: &str = "prowess-launcher";
 
+/// Pending signals and timers of a sandbox. The host's counter allows about a
+/// hundred thousand, so for hundreds of sandboxes at once.
+pub const MAX_PENDING_SIGNALS: u64 = 256;
+
 /// The user and group id of every command, inside its sandbox.
 pub const INNER_ID: u32 = 1000;
 

@@ -25,8 +25,14 @@ const MAX_BUFFER_BYTES: usize = 64 << 10;
 /// Interval of HTTP/2 pings, and the time to answer one.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
-/// Concurrent requests on an HTTP/2 connection.
-const MAX_CONCURRENT_STREAMS: u32 = 256;
+/// Concurrent requests on an HTTP/2 connection: the fewest that RFC 9113 recommends, as each may
+/// keep a chunk of a response that its client does not read. Clients with more open another
+/// connection.
+const MAX_CONCURRENT_STREAMS: u32 = 100;
+/// What a client may send of a request's body before it is read, as much as over HTTP/1. It is in
+/// memory uncounted, and a connection's requests share a window of 1 MiB: one that waits for its
+/// turn must not take all of it.
+const STREAM_WINDOW_BYTES: u32 = 64 << 10;
 
 /// Serves connections with the HTTP service.
 #[derive(Clone)]
@@ -131,6 +137,7 @@ fn http_builder(slot: ConnectionSlot) -> Builder<TokioExecutor> {
         .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_TIMEOUT)
         .max_send_buf_size(MAX_BUFFER_BYTES)
+        .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .max_concurrent_streams(MAX_CONCURRENT_STREAMS);
     builder
 }

@@ -1,10 +1,12 @@
 //! A proxy between two programs of a test, which can lose the network between them.
 //!
 //! While it is a black hole, connections stay open and nothing passes, as when packets are
-//! dropped; what was sent arrives when the network is back. Knows nothing of what it carries.
+//! dropped; what was sent arrives when the network is back. While it is stopped, connections are
+//! closed, as when the program behind it has ended. Knows nothing of what it carries.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 /// A proxy in front of a port of this machine. It lives as long as the test process.
@@ -18,6 +20,7 @@ pub struct TcpProxy {
 struct ProxiedNetwork {
     target: u16,
     is_lost: Mutex<bool>,
+    is_stopped: AtomicBool,
     changed: Condvar,
     /// What a client sends when all connections are to be cut, once.
     cut_at: Mutex<Option<String>>,
@@ -33,6 +36,7 @@ impl TcpProxy {
         let network = Arc::new(ProxiedNetwork {
             target,
             is_lost: Mutex::new(false),
+            is_stopped: AtomicBool::new(false),
             changed: Condvar::new(),
             cut_at: Mutex::default(),
             connections: Mutex::default(),
@@ -63,6 +67,17 @@ impl TcpProxy {
         self.network.changed.notify_all();
     }
 
+    /// Closes all connections, and new ones at once, until [`resume`](Self::resume).
+    pub fn stop(&self) {
+        self.network.is_stopped.store(true, Ordering::SeqCst);
+        self.network.cut();
+    }
+
+    /// Ends [`stop`](Self::stop).
+    pub fn resume(&self) {
+        self.network.is_stopped.store(false, Ordering::SeqCst);
+    }
+
     /// Closes all connections. New ones can be made.
     pub fn cut(&self) {
         self.network.cut();
@@ -83,6 +98,9 @@ impl TcpProxy {
 impl ProxiedNetwork {
     fn serve(self: Arc<Self>, client: TcpStream) {
         self.wait_for_network();
+        if self.is_stopped.load(Ordering::SeqCst) {
+            return;
+        }
         let Ok(server) = TcpStream::connect(("127.0.0.1", self.target)) else {
             return;
         };

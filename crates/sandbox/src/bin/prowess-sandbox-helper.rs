@@ -24,9 +24,9 @@ struct HelperRequest {
     docker: Option<(PathBuf, String)>,
     allow_reduced: bool,
     limits: SandboxLimits,
-    skills: Vec<Skill>,
+    skills: Vec<HelperSkill>,
     put: Vec<(String, String)>,
-    runs: Vec<Run>,
+    runs: Vec<HelperRun>,
     /// Commands in containers of another owner that run in the background: the runs start
     /// when each of these has printed something.
     beside: Vec<Command>,
@@ -59,11 +59,11 @@ struct Web {
 }
 
 /// A name, and files as path, text and whether they may be executed.
-type Skill = (String, Vec<(String, String, bool)>);
+type HelperSkill = (String, Vec<(String, String, bool)>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Run {
+struct HelperRun {
     command: Command,
     #[serde(default)]
     stdin: String,
@@ -258,7 +258,7 @@ async fn build(sandbox: &Sandbox, texts: &[String]) -> (Option<Layer>, Vec<Optio
     (last, failures)
 }
 
-fn skill((name, files): Skill) -> SkillFiles {
+fn skill((name, files): HelperSkill) -> SkillFiles {
     let files = files.into_iter().map(|(path, text, executable)| SkillFile {
         path,
         bytes: text.into_bytes().into(),

@@ -20,6 +20,8 @@ pub use mime::guess as mime_type;
 #[cfg(feature = "docker")]
 pub(crate) use mirror::mirror;
 pub(crate) use mirror::{clear, remove_missing};
+#[cfg(feature = "docker")]
+pub(crate) use usage::measure_written;
 pub(crate) use usage::{DiskUsage, ENTRY_BYTES, counted_bytes, measure};
 
 use std::fmt;

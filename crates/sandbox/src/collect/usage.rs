@@ -18,6 +18,9 @@ const MAX_DEPTH: usize = 64;
 /// Allocated bytes beyond twice a file's length before they are counted.
 const ALLOCATION_SLACK_BYTES: u64 = 64 << 10;
 
+/// The same for what all files that code writes to the disk itself have beyond their lengths.
+const TOTAL_SLACK_BYTES: u64 = 64 << 20;
+
 /// Content of a folder.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DiskUsage {
@@ -86,9 +89,25 @@ pub(crate) fn measure(
     most: DiskUsage,
     visit: &mut dyn FnMut(&str, u64),
 ) -> Result<Measurement, Error> {
+    measure_with_slack(folder, most, u64::MAX, visit)
+}
+
+/// Measures a folder that code writes to directly, until it exceeds `most`. There, a little can be
+/// reserved beyond the ends of very many files.
+pub(crate) fn measure_written(folder: &Path, most: DiskUsage) -> Result<Measurement, Error> {
+    measure_with_slack(folder, most, TOTAL_SLACK_BYTES, &mut |_, _| {})
+}
+
+fn measure_with_slack(
+    folder: &Path,
+    most: DiskUsage,
+    slack: u64,
+    visit: &mut dyn FnMut(&str, u64),
+) -> Result<Measurement, Error> {
     let mut measurer = Measurer {
         usage: DiskUsage::default(),
         most,
+        slack,
         is_too_deep: false,
         visit,
     };
@@ -106,6 +125,8 @@ pub(crate) fn measure(
 struct Measurer<'a> {
     usage: DiskUsage,
     most: DiskUsage,
+    /// Bytes beyond the lengths of files that are not counted yet.
+    slack: u64,
     is_too_deep: bool,
     visit: &'a mut dyn FnMut(&str, u64),
 }
@@ -119,6 +140,7 @@ impl Measurer<'_> {
     ) -> io::Result<ControlFlow<()>> {
         folder.for_each_entry(&mut |entry| {
             self.usage.add(&entry);
+            self.add_beyond_slack(&entry);
             if self.usage.is_above(self.most) {
                 return Ok(ControlFlow::Break(()));
             }
@@ -140,6 +162,20 @@ impl Measurer<'_> {
             }
             Ok(ControlFlow::Continue(()))
         })
+    }
+
+    /// Counts what is allocated to a file beyond its length, unless it is counted already or
+    /// within the slack of all files.
+    fn add_beyond_slack(&mut self, entry: &FileEntry) {
+        if entry.kind != EntryKind::File || counted_bytes(entry) != entry.size {
+            return;
+        }
+        // Its last block is a part of every file.
+        let length = entry.size.saturating_add(ENTRY_BYTES);
+        let beyond = entry.allocated.saturating_sub(length);
+        let uncounted = beyond.min(self.slack);
+        self.slack -= uncounted;
+        self.usage.bytes = self.usage.bytes.saturating_add(beyond - uncounted);
     }
 }
 
@@ -205,6 +241,27 @@ mod tests {
                 .unwrap()
         };
         assert_eq!(counted_bytes(&entry), 8 << 20);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_little_beyond_the_ends_of_many_files_counts_where_code_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        for number in 0..30 {
+            let file = fs::File::create(folder.path().join(number.to_string())).unwrap();
+            let flags = rustix::fs::FallocateFlags::KEEP_SIZE;
+            rustix::fs::fallocate(&file, flags, 0, 48 << 10).unwrap();
+        }
+        let counted = |slack: u64| {
+            let most = DiskUsage::MAX;
+            let measured = measure_with_slack(folder.path(), most, slack, &mut |_, _| {});
+            measured.unwrap().usage.bytes
+        };
+        assert_eq!(counted(u64::MAX), 0);
+        let all = counted(0);
+        assert!(all > 1 << 20, "{all}");
+        assert_eq!(counted(100_000), all - 100_000);
+        assert_eq!(counted(TOTAL_SLACK_BYTES), 0);
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub(super) struct ContainerIndex(Mutex<IndexState>);
 
 #[derive(Debug, Default)]
 struct IndexState {
-    containers: HashMap<String, ContainerEntry>,
+    containers: HashMap<String, IndexedContainer>,
     owners: HashMap<String, OwnerEntry>,
     host_ids: HashMap<u32, usize>,
     by_use: BTreeSet<(u64, String)>,
@@ -36,7 +36,7 @@ struct IndexState {
 }
 
 #[derive(Debug, Clone)]
-struct ContainerEntry {
+struct IndexedContainer {
     /// The tenant it is counted for; none of a temporary one.
     owner: Option<String>,
     created: u64,
@@ -50,7 +50,7 @@ struct ContainerEntry {
     is_created: bool,
 }
 
-impl ContainerEntry {
+impl IndexedContainer {
     /// Of a container that is about to be created.
     fn new(owner: Option<String>, host_id: u32, now: u64) -> Self {
         Self {
@@ -96,7 +96,7 @@ impl ContainerIndex {
         if before.is_none() {
             state.to_check.push_back(id.to_owned());
         }
-        let known = ContainerEntry {
+        let known = IndexedContainer {
             owner: (!meta.is_temporary).then(|| tenant_for_owner(&meta.owner).to_owned()),
             created: meta.created,
             used: meta.used,
@@ -124,13 +124,13 @@ impl ContainerIndex {
             return Err(held);
         }
         let owner = tenant_for_owner(owner).to_owned();
-        state.add(id, ContainerEntry::new(Some(owner), host_id, now));
+        state.add(id, IndexedContainer::new(Some(owner), host_id, now));
         Ok(())
     }
 
     /// Counts a temporary container that is about to be created: in total, and for no owner.
     pub(super) fn claim_temporary(&self, id: &str, host_id: u32, now: u64) {
-        let known = ContainerEntry::new(None, host_id, now);
+        let known = IndexedContainer::new(None, host_id, now);
         self.lock().add(id, known);
     }
 
@@ -273,12 +273,12 @@ impl IndexState {
         })
     }
 
-    fn add(&mut self, id: &str, known: ContainerEntry) {
+    fn add(&mut self, id: &str, known: IndexedContainer) {
         self.put(id, known);
         self.to_check.push_back(id.to_owned());
     }
 
-    fn put(&mut self, id: &str, known: ContainerEntry) {
+    fn put(&mut self, id: &str, known: IndexedContainer) {
         let bytes = known.bytes();
         self.disk = self.disk.saturating_add(bytes);
         if let Some(owner) = &known.owner {
@@ -292,7 +292,7 @@ impl IndexState {
         self.containers.insert(id.to_owned(), known);
     }
 
-    fn take(&mut self, id: &str) -> Option<ContainerEntry> {
+    fn take(&mut self, id: &str) -> Option<IndexedContainer> {
         let known = self.containers.remove(id)?;
         let bytes = known.bytes();
         self.disk = self.disk.saturating_sub(bytes);

@@ -213,8 +213,7 @@ async fn wait_until_full(work: PathBuf, max: DiskUsage) {
     loop {
         tokio::time::sleep(MEASURE_INTERVAL).await;
         let folder = work.clone();
-        let measured =
-            tokio::task::spawn_blocking(move || collect::measure(&folder, max, &mut |_, _| {}));
+        let measured = tokio::task::spawn_blocking(move || collect::measure_written(&folder, max));
         // What cannot be measured now is measured next time.
         if let Ok(Ok(measured)) = measured.await
             && measured.exceeds_limit

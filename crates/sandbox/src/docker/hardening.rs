@@ -4,7 +4,7 @@ use super::DockerBackend;
 use crate::backend::CommandJob;
 use crate::policy::SandboxLimits;
 use bollard::models::{ContainerCreateBody, HostConfig, HostConfigLogConfig, ResourcesUlimits};
-use prowess_launcher::LAYOUT;
+use prowess_launcher::{LAYOUT, MAX_PENDING_SIGNALS};
 use std::collections::HashMap;
 
 /// The label with the state folder that a Docker container belongs to.
@@ -87,6 +87,8 @@ fn binds(docker: &DockerBackend, job: &CommandJob) -> Vec<String> {
     std::iter::once(data).chain(shown).collect()
 }
 
+/// Pending signals and timers are counted for the user. Without root that is the server's own, so
+/// its containers have as many together as one sandbox.
 fn ulimits(limits: &SandboxLimits) -> Vec<ResourcesUlimits> {
     let both = |name: &str, value: u64| {
         let value = i64::try_from(value).ok();
@@ -100,5 +102,6 @@ fn ulimits(limits: &SandboxLimits) -> Vec<ResourcesUlimits> {
         both("core", 0),
         both("fsize", limits.data_bytes),
         both("nofile", limits.open_files),
+        both("sigpending", MAX_PENDING_SIGNALS),
     ]
 }

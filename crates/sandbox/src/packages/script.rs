@@ -5,7 +5,7 @@ use crate::error::Error;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
-struct Block {
+struct InlineMetadata {
     #[serde(default)]
     dependencies: Vec<String>,
 }
@@ -15,9 +15,9 @@ pub(super) fn dependencies(source: &str) -> Result<Option<Vec<String>>, Error> {
     let Some(text) = find_block(source)? else {
         return Ok(None);
     };
-    let block: Block = toml::from_str(&text)
+    let metadata: InlineMetadata = toml::from_str(&text)
         .map_err(|error| invalid_metadata(error.message(), "its inline metadata is not TOML"))?;
-    Ok(Some(block.dependencies))
+    Ok(Some(metadata.dependencies))
 }
 
 /// The text of the block of kind `script`, of which there can be one.

@@ -36,7 +36,7 @@ pub(super) const DEFINITION_FILE: &str = "definition.toml";
 const REMOVE_FAILED: &str = "cannot remove the runtime";
 
 /// How often the current build is read again when it is replaced meanwhile.
-const ATTEMPTS: usize = 8;
+const MAX_READS: usize = 8;
 
 /// The runtimes in the folder of a sandbox.
 #[derive(Debug, Clone)]
@@ -232,7 +232,7 @@ impl RuntimeStore {
     /// The folder of the current build, locked. It may be replaced by another at any moment,
     /// and then it is looked up again.
     fn lock_current(&self, name: &RuntimeName) -> Option<(PathBuf, RuntimeGuard)> {
-        for _ in 0..ATTEMPTS {
+        for _ in 0..MAX_READS {
             let build = self.current_build(name)?;
             if let Ok(folder) = open_folder(&build)
                 && flock(&folder, FlockOperation::NonBlockingLockShared).is_ok()

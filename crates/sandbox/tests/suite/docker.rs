@@ -152,6 +152,54 @@ const LEFT_OPEN: [&str; 14] = [
     "the_launcher_program_cannot_be_opened",
 ];
 
+/// A server that is not root shares its user with its containers.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn timers_of_the_servers_user_cannot_be_used_up_in_a_container() {
+    let Some(daemon) = daemon() else { return };
+    let program = "import ctypes, resource
+libc = ctypes.CDLL(None)
+timer = ctypes.create_string_buffer(8)
+made = 0
+while made < 3000 and libc.syscall(222, 1, 0, timer) == 0:
+    made += 1
+print(0 < made <= 256, resource.getrlimit(resource.RLIMIT_SIGPENDING)[1])";
+    let request = json!({ "runs": [{ "command": { "python": program } }] });
+    let answer = run(&daemon, &TestHost::new(Who::Root), request);
+    let report = &answer["reports"][0];
+    assert_eq!(stdout(report), "True 256\n", "{answer}");
+}
+
+/// What the kernel counts for a user or for the whole host, as in `attack_inside`.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn other_counters_of_the_host_are_out_of_reach_in_a_container() {
+    let Some(daemon) = daemon() else { return };
+    let buffer = "ctypes.create_string_buffer(8)";
+    let asynchronous = format!("return syscall(206, 8, {buffer})");
+    let attacks = [
+        ("inotify", "return syscall(294, 0o2000000)"),
+        ("older_inotify", "return syscall(253)"),
+        ("fanotify", "return syscall(300, 0, 0)"),
+        ("asynchronous_io", asynchronous.as_str()),
+        (
+            "message_queue",
+            "return syscall(240, b'/q', os.O_CREAT | os.O_RDWR, 0o600, 0)",
+        ),
+        ("key", "return syscall(248, b'user', b'a', b'b', 1, -4)"),
+        (
+            "lease",
+            "file = os.open('/mnt/data/f', os.O_RDWR | os.O_CREAT)\nreturn fcntl.fcntl(file, 1024, 1) == 0",
+        ),
+    ];
+    let program = crate::attacks::each(&attacks);
+    let request = json!({ "runs": [{ "command": { "python": program } }] });
+    let answer = run(&daemon, &TestHost::new(Who::Root), request);
+    let report = &answer["reports"][0];
+    assert_eq!(report["outcome"], json!({ "exit": 0 }), "{answer}");
+    assert_eq!(stdout(report), "", "{answer}");
+}
+
 #[test]
 fn a_server_killed_in_mid_run_leaves_nothing_running_in_its_container() {
     let Some(daemon) = daemon() else { return };

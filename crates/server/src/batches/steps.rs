@@ -194,8 +194,8 @@ impl<R: BatchRuns> ScheduleSteps<R> {
                 let mut is_refused = false;
                 for submitted in join_all(submitted).await {
                     match submitted? {
-                        Submission::Done => changed = true,
-                        Submission::RefusedForNow => is_refused = true,
+                        SubmitOutcome::Done => changed = true,
+                        SubmitOutcome::RefusedForNow => is_refused = true,
                     }
                 }
                 if is_refused {
@@ -235,10 +235,10 @@ impl<R: BatchRuns> ScheduleSteps<R> {
         &self,
         tenant: &TenantId,
         item: &UnsubmittedItem,
-    ) -> StoreResult<Submission> {
+    ) -> StoreResult<SubmitOutcome> {
         let reference = &item.item;
         let Some(body) = self.store.batch_item_body(reference).await? else {
-            return Ok(Submission::Done);
+            return Ok(SubmitOutcome::Done);
         };
         let client = client_dialect(&item.dialect);
         let metadata = item.request_metadata.as_deref();
@@ -253,13 +253,13 @@ impl<R: BatchRuns> ScheduleSteps<R> {
         let error = match self.runs.submit(new).await {
             Ok(run) => {
                 self.store.set_batch_item_run(reference, &run).await?;
-                return Ok(Submission::Done);
+                return Ok(SubmitOutcome::Done);
             }
             Err(error) => error,
         };
         if is_temporary(&error) {
             tracing::debug!(batch = reference.batch, %error, "a request of a batch has to wait");
-            return Ok(Submission::RefusedForNow);
+            return Ok(SubmitOutcome::RefusedForNow);
         }
         let rendered = render_client_error(client, &error);
         let body = rendered.body.to_string();
@@ -270,7 +270,7 @@ impl<R: BatchRuns> ScheduleSteps<R> {
         };
         self.store.record_batch_result(reference, &result).await?;
         count(result.state);
-        Ok(Submission::Done)
+        Ok(SubmitOutcome::Done)
     }
 
     fn is_delayed(&self, tenant: &TenantId) -> bool {
@@ -309,7 +309,7 @@ struct RequestEnd {
     body: Option<String>,
 }
 
-enum Submission {
+enum SubmitOutcome {
     /// It is a run, or has its result.
     Done,
     RefusedForNow,

@@ -24,7 +24,7 @@ const MAX_IN_FLIGHT_OF_TENANT: u32 = 4;
 /// How often the store is searched for what is due.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The same, without webhooks.
-const NEVER: Duration = Duration::from_secs(3_600);
+const IDLE_POLL_INTERVAL: Duration = Duration::from_secs(3_600);
 /// Beyond the timeout of an attempt, until another server may take a webhook.
 const CLAIM_MARGIN: Duration = Duration::from_secs(5);
 /// How long a webhook is kept whose URL is not in the configuration of the servers that take it.
@@ -92,7 +92,7 @@ impl WebhookWorker {
     fn poll_interval(&self) -> Duration {
         let first = self.deliverer.as_ref();
         let first = first.map(|deliverer| deliverer.settings.first_retry);
-        first.map_or(NEVER, |first| first.min(POLL_INTERVAL))
+        first.map_or(IDLE_POLL_INTERVAL, |first| first.min(POLL_INTERVAL))
     }
 
     /// Takes what is due, as far as there is room, and starts to send it.

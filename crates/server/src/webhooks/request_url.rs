@@ -99,7 +99,7 @@ mod tests {
     fn every_other_url_is_refused_with_its_reason() {
         let refused = |values: &[&str]| request(&settings(), values).unwrap_err();
         insta::assert_snapshot!(refused(&["https://hooks.test/a", "https://hooks.test/b"]), @"`prowess-webhook` is repeated");
-        insta::assert_snapshot!(refused(&["hooks.test"]), @"`prowess-webhook`: the text is not a URL: relative URL without a base");
+        insta::assert_snapshot!(refused(&["hooks.test"]), @"`prowess-webhook`: the URL must begin with https:// or http://");
         insta::assert_snapshot!(refused(&["https://u:p@hooks.test/"]), @"`prowess-webhook`: the URL must not contain a user name or password");
         insta::assert_snapshot!(refused(&["https://other.test/"]), @"`prowess-webhook`: this server does not permit this URL on the host `other.test` in requests");
         insta::assert_snapshot!(refused(&["https://hooks.test/mine"]), @"`prowess-webhook`: this server does not permit this URL on the host `hooks.test` in requests");

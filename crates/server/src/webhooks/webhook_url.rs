@@ -4,6 +4,7 @@ use url::Url;
 
 /// Bytes of a URL.
 const MAX_URL_BYTES: usize = 2_048;
+const WRONG_SCHEME: &str = "the URL must begin with https:// or http://";
 
 /// A setting or a URL that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,11 +24,12 @@ pub(super) fn parse_url(text: &str) -> Result<Url, InvalidWebhook> {
         return Err(InvalidWebhook::new(reason));
     }
     // The text may contain a password and is therefore not in the messages.
-    let mut url = Url::parse(text)
-        .map_err(|error| InvalidWebhook::new(format!("the text is not a URL: {error}")))?;
+    let mut url = Url::parse(text).map_err(|error| match error {
+        url::ParseError::RelativeUrlWithoutBase => InvalidWebhook::new(WRONG_SCHEME),
+        error => InvalidWebhook::new(format!("the text is not a URL: {error}")),
+    })?;
     if !matches!(url.scheme(), "http" | "https") {
-        let reason = "the URL must begin with https:// or http://";
-        return Err(InvalidWebhook::new(reason));
+        return Err(InvalidWebhook::new(WRONG_SCHEME));
     }
     if !url.username().is_empty() || url.password().is_some() {
         let reason = "the URL must not contain a user name or password";

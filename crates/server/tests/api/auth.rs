@@ -9,6 +9,7 @@ use prowess_server::{SecretString, ServerSettings, route_table};
 use prowess_store::{KeyScope, TenantId};
 
 use crate::client::{ALL, Form, Server, TestDialect};
+use crate::running::{Running, patient, rest};
 use prowess_testkit::SkillFixture;
 
 const MASTER: &str = "the-master-key-of-these-tests";
@@ -610,8 +611,28 @@ async fn web_pages_cannot_use_an_open_server() {
         .post(TestDialect::OpenAi, "/v1/skills")
         .header("origin", "https://evil.example");
     assert_eq!(page.form(&form).await.status, StatusCode::FORBIDDEN);
+    let page = server
+        .get(TestDialect::Ga, "/v1/skills")
+        .header("sec-fetch-site", "cross-site");
+    assert_eq!(page.send().await.code(), "not-local");
     let list = server.get(TestDialect::Ga, "/v1/skills").send().await.ok();
     assert_eq!(list["data"], serde_json::json!([]));
+}
+
+/// Only its bytes can be sent: no client takes such a value as text.
+#[tokio::test]
+async fn an_origin_that_cannot_be_read_is_foreign_to_an_open_server() {
+    let running = Running::start(ServerSettings::default(), patient()).await;
+    for (origin, status) in [
+        (&b"http://ev\xeel.example"[..], "HTTP/1.1 403"),
+        (&b"http://localhost"[..], "HTTP/1.1 200"),
+    ] {
+        let head: &[u8] =
+            b"GET /v1/skills HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\norigin: ";
+        let stream = running.send(&[head, origin, b"\r\n\r\n"].concat()).await;
+        let answer = rest(stream).await;
+        assert!(answer.starts_with(status.as_bytes()), "{origin:?}");
+    }
 }
 
 #[tokio::test]

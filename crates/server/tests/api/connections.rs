@@ -149,6 +149,7 @@ struct Received {
 
 const DATA: u8 = 0;
 const HEADERS: u8 = 1;
+const SETTINGS: u8 = 4;
 const END_STREAM: u8 = 1;
 
 async fn next_frame(connection: &mut TcpStream) -> Received {
@@ -339,6 +340,25 @@ async fn a_request_over_http_2_counts_until_its_response_was_sent() {
     let request = frame(HEADERS, 5, 9, &request);
     connection.write_all(&request).await.unwrap();
     assert!(head(&mut connection, 9).await);
+}
+
+/// As few as RFC 9113 recommends, as each may keep a chunk that its client does not read; and as much
+/// of a body that is not read yet as over HTTP/1.
+#[tokio::test]
+async fn a_connection_of_http_2_announces_a_hundred_streams_and_small_windows() {
+    let running = Running::start(ServerSettings::default(), patient()).await;
+    let mut connection = running.send(&h2_settings(&[])).await;
+    let first = next_frame(&mut connection).await;
+    assert_eq!((first.kind, first.flags, first.stream), (SETTINGS, 0, 0));
+    let announced = |setting: u8| {
+        first.payload.chunks_exact(6).find_map(|setting| {
+            let (id, value) = setting.split_at(2);
+            (id == [0, setting]).then(|| u32::from_be_bytes(value.try_into().unwrap()))
+        })
+    };
+    // SETTINGS_MAX_CONCURRENT_STREAMS and SETTINGS_INITIAL_WINDOW_SIZE.
+    assert_eq!(announced(3), Some(100));
+    assert_eq!(announced(4), Some(64 << 10));
 }
 
 /// One chunk, sent in several.

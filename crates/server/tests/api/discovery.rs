@@ -48,6 +48,11 @@ async fn the_index_is_off_by_default() {
             (StatusCode::NOT_FOUND, "index-off"),
             "{path}"
         );
+        let message = answer.json()["error"]["message"].to_string();
+        assert!(
+            message.contains("set index_tenant under [server]"),
+            "{message}"
+        );
     }
 }
 

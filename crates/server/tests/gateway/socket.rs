@@ -272,6 +272,10 @@ async fn what_goes_wrong_is_an_event_and_the_connection_goes_on() {
     }
     socket.0.send(Message::text("{")).await.unwrap();
     assert_eq!(socket.event().await["error"]["code"], "invalid_json");
+    let twice =
+        r#"{"type":"response.create","model":"none/such","model":"stage/hero","input":"Hi"}"#;
+    socket.0.send(Message::text(twice)).await.unwrap();
+    assert_eq!(socket.event().await["error"]["code"], "repeated-field");
     socket.0.send(Message::binary(vec![1])).await.unwrap();
     assert_eq!(socket.event().await["error"]["code"], "invalid_message");
     let well = socket.answer(&create("stage/hero", "Hello")).await;

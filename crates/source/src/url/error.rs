@@ -35,7 +35,7 @@ pub enum FetchError {
     /// A redirect without a usable `location`.
     #[error("redirects, but not to a URL: {0}")]
     RedirectBroken(String),
-    /// The host is in a private network.
+    /// The host is in a private network, or is this machine.
     #[error(
         "{host} is at {address}, which is not on the public internet; --allow-private lets it through"
     )]

@@ -16,6 +16,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
 use super::error::FetchError;
+use super::own_address::is_own_address;
 
 /// Resolves a name.
 pub(super) type HostLookup =
@@ -25,20 +26,24 @@ pub(super) type HostLookup =
 #[derive(Clone)]
 pub(super) struct Guard {
     allow_private: bool,
+    /// Whether an address is one of this machine; none where those are permitted.
+    is_own: Option<fn(IpAddr) -> bool>,
     lookup: HostLookup,
 }
 
 impl Guard {
     /// A guard over the system's resolver.
-    pub(super) fn new(allow_private: bool) -> Self {
+    pub(super) fn new(allow_private: bool, refuse_own: bool) -> Self {
         let lookup = |host: String| -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> {
             Box::pin(async move {
                 let found = tokio::net::lookup_host((host, 0)).await?;
                 Ok(found.collect())
             })
         };
+        let is_own: fn(IpAddr) -> bool = is_own_address;
         Guard {
             allow_private,
+            is_own: refuse_own.then_some(is_own),
             lookup: Arc::new(lookup),
         }
     }
@@ -64,7 +69,8 @@ impl Guard {
         if is_metadata(address) {
             return Err(FetchError::MetadataAddress { host, address });
         }
-        if !self.allow_private && !is_public(address) {
+        let is_private = !self.allow_private && !is_public(address);
+        if is_private || self.is_own.is_some_and(|is_own| is_own(address)) {
             return Err(FetchError::PrivateAddress { host, address });
         }
         Ok(())
@@ -138,6 +144,7 @@ mod tests {
         let answers = Mutex::new(answers.into_iter());
         Guard {
             allow_private,
+            is_own: None,
             lookup: Arc::new(move |_| {
                 let next = answers.lock().unwrap().next().unwrap_or_default();
                 Box::pin(async move { Ok(next) })
@@ -171,6 +178,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn public_addresses_of_this_machine_can_be_refused() {
+        let answers: &[&[&str]] = &[&["93.184.216.34"], &["93.184.216.34", "1.1.1.1"]];
+        let mut guard = scripted(answers, false);
+        guard.is_own = Some(|address: IpAddr| address.to_string() == "93.184.216.34");
+        assert_eq!(code(&guard).await, "url-private-address");
+        let allowed = guard.allowed_addresses("host.test".to_owned()).await;
+        let allowed: Vec<_> = allowed.unwrap().iter().map(SocketAddr::ip).collect();
+        assert_eq!(allowed, ["1.1.1.1".parse::<IpAddr>().unwrap()]);
+        // Also where no name has to be resolved, and by the addresses that the system has.
+        let check = |guard: &Guard, url: &str| guard.check(&Url::parse(url).unwrap()).is_ok();
+        assert!(!check(&guard, "http://93.184.216.34:9200/"));
+        for refuse_own in [false, true] {
+            let guard = Guard::new(true, refuse_own);
+            assert_eq!(check(&guard, "http://127.0.0.1/"), !refuse_own);
+            assert!(check(&guard, "http://1.1.1.1/"));
+        }
+    }
+
+    #[tokio::test]
     async fn metadata_addresses_stay_closed_when_private_ones_are_open() {
         let guard = scripted(&[&["10.0.0.1"], &["169.254.169.254"], &[]], true);
         assert_eq!(code(&guard).await, "ok");
@@ -180,7 +206,7 @@ mod tests {
 
     #[test]
     fn hosts_written_as_addresses_are_judged_in_every_spelling() {
-        let guard = Guard::new(false);
+        let guard = Guard::new(false, false);
         let code = |text: &str| match guard.check(&Url::parse(text).unwrap()) {
             Ok(()) => "ok",
             Err(error) => error.code(),

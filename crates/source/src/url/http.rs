@@ -43,7 +43,7 @@ pub(super) struct HttpAnswer {
 
 impl HttpFetcher {
     pub(super) fn new(options: &FetchOptions) -> Result<Self, FetchError> {
-        let guard = Guard::new(options.allow_private);
+        let guard = Guard::new(options.allow_private, options.refuse_own_addresses);
         let client = Client::builder()
             .dns_resolver(std::sync::Arc::new(guard.clone()))
             .redirect(redirect::Policy::none())

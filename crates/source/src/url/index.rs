@@ -189,10 +189,10 @@ fn no_such_skill(name: &str, skills: &[Value]) -> FetchError {
 
 /// The error for an unknown name.
 pub(super) fn no_such_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> FetchError {
-    const SHOWN: usize = 20;
+    const SHOWN_NAMES: usize = 20;
     let mut names: Vec<String> = names.map(readable).collect();
-    let more = names.len().saturating_sub(SHOWN);
-    names.truncate(SHOWN);
+    let more = names.len().saturating_sub(SHOWN_NAMES);
+    names.truncate(SHOWN_NAMES);
     let mut have = names.join(", ");
     if names.is_empty() {
         have = "none".to_owned();

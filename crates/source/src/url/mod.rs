@@ -14,7 +14,7 @@
 //! | `fetch` | bytes of a URL, from the cache or the host |
 //! | `cache`, `freshness` | the cache on disk, and how long entries are fresh |
 //! | `http` | one GET: redirects, sizes, times |
-//! | `guard` | which addresses may be connected to |
+//! | `guard`, `own_address` | which addresses may be connected to; which ones this machine has |
 //! | `options`, `error` | options and limits; why a URL cannot be fetched |
 //! | `fetched_skill` | one fetched skill |
 
@@ -28,6 +28,7 @@ mod http;
 mod index;
 mod open;
 mod options;
+mod own_address;
 mod repository;
 mod repository_url;
 

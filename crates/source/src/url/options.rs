@@ -14,6 +14,9 @@ use crate::home;
 pub struct FetchOptions {
     /// Connect to private and local addresses too. Cloud metadata addresses stay blocked.
     pub allow_private: bool,
+    /// Do not connect to public addresses of this machine either, for URLs that somebody else
+    /// chooses.
+    pub refuse_own_addresses: bool,
     /// Send no request: use only fresh cached content.
     pub offline: bool,
     /// Fetch again, even if the cache is fresh.
@@ -39,6 +42,7 @@ impl Default for FetchOptions {
     fn default() -> Self {
         FetchOptions {
             allow_private: false,
+            refuse_own_addresses: false,
             offline: false,
             refresh: false,
             stale_if_error: false,

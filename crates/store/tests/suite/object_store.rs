@@ -10,7 +10,8 @@ use prowess_testkit::s3::TestS3;
 
 use crate::testbed::{TestBed, described, run};
 
-fn bed(s3: &TestS3) -> TestBed {
+/// A store whose large content is in a bucket of this server.
+pub(crate) fn bed(s3: &TestS3) -> TestBed {
     s3.bucket("skills");
     let mut bed = TestBed::new(Database::Sqlite);
     bed.config.blobs = "s3://skills/some/where".to_owned();

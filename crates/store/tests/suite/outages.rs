@@ -1,10 +1,15 @@
 //! A server that becomes unreachable and recovers.
 
+use std::time::Duration;
+
 use prowess_store::{Database, KeyScope, NewKey, Store};
 use prowess_testkit::postgres::PostgresServer;
+use prowess_testkit::s3::TestS3;
+use prowess_testkit::tcp_proxy::TcpProxy;
 use sqlx::{Connection, PgConnection, raw_sql};
 
 use crate::attack_data::upload;
+use crate::object_store;
 use crate::testbed::{TestBed, run, skill};
 
 #[test]
@@ -96,21 +101,18 @@ fn a_database_server_without_space_is_full() {
 
 #[test]
 fn an_object_store_that_is_gone_fails_soon_and_is_used_again() {
-    let mut bed = TestBed::new(Database::Sqlite);
-    // Nobody listens here: the port was bound and released.
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    bed.config.blobs = "s3://skills/here".to_owned();
-    let options = [
-        ("aws_endpoint", format!("http://{address}")),
-        ("aws_allow_http", "true".to_owned()),
-        ("aws_region", "us-east-1".to_owned()),
-        ("aws_access_key_id", "id".to_owned()),
-        ("aws_secret_access_key", "secret".to_owned()),
-    ];
-    bed.config.blob_options = options.map(|(name, value)| (name.to_owned(), value)).into();
+    let s3 = TestS3::start();
+    let endpoint = s3.endpoint();
+    let port = endpoint.rsplit(':').next().unwrap().parse().unwrap();
+    let proxy = TcpProxy::start(port);
+    proxy.stop();
+    let mut bed = object_store::bed(&s3);
+    for (name, value) in &mut bed.config.blob_options {
+        if name == "aws_endpoint" {
+            *value = format!("http://127.0.0.1:{}", proxy.port());
+        }
+    }
     bed.config.accept_empty = true;
-    drop(listener);
     run(async {
         let store = bed.open().await;
         let error = upload(&store, &bed.tenant, 1, 5_000).await.unwrap_err();
@@ -123,5 +125,14 @@ fn an_object_store_that_is_gone_fails_soon_and_is_used_again() {
         let new = skill("one", "x");
         let new = prowess_store::NewSkill::from_skill(&new);
         store.create_skill(&bed.tenant, &new).await.unwrap();
+        proxy.resume();
+        let file = upload(&store, &bed.tenant, 2, 5_000).await.unwrap();
+        let (_, content) = store.read_file(&bed.tenant, &file.id).await.unwrap();
+        assert_eq!(content.collect().await.unwrap().len(), 5_000);
+        assert_eq!(s3.keys("skills").len(), 1);
+        while store.check_ready().await.is_err() {
+            // A result is reused for a short time.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
     });
 }

@@ -18,11 +18,11 @@ use crate::meter::{Meter, UsageScanner};
 /// Approximate bytes of text per token.
 const BYTES_PER_TOKEN: u64 = 4;
 
-type ChunkResult = Result<Bytes, Box<ApiError>>;
+type ResponseChunk = Result<Bytes, Box<ApiError>>;
 
 /// A byte stream with usage scanning.
 pub(super) struct UsageScan {
-    body: BoxStream<'static, ChunkResult>,
+    body: BoxStream<'static, ResponseChunk>,
     scanner: UsageScanner,
     meter: Meter,
     status: u16,
@@ -34,7 +34,7 @@ pub(super) struct UsageScan {
 
 impl UsageScan {
     pub(super) fn new(
-        body: impl Stream<Item = ChunkResult> + Send + 'static,
+        body: impl Stream<Item = ResponseChunk> + Send + 'static,
         client: ClientDialect,
         status: StatusCode,
         request_bytes: usize,
@@ -61,9 +61,12 @@ impl UsageScan {
 }
 
 impl Stream for UsageScan {
-    type Item = ChunkResult;
+    type Item = ResponseChunk;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ChunkResult>> {
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<ResponseChunk>> {
         if self.refused {
             return Poll::Ready(None);
         }

@@ -18,7 +18,7 @@ use crate::{ids, page, render};
 /// Days that are looked back; usage is stored for as many.
 const MAX_DAYS: u64 = 400;
 const DEFAULT_DAYS: u64 = 30;
-const DAY: u64 = 24 * 3600;
+const DAY_SECONDS: u64 = 24 * 3600;
 /// Skills that can be named at once.
 const MAX_NAMED: usize = 100;
 /// Nano-units per unit of money.
@@ -33,7 +33,7 @@ pub(crate) async fn usage(
     let _permit = app.transfers().acquire_list(&principal.tenant).await?;
     let days = parse_days(&query)?;
     // Today counts as a day.
-    let since = Timestamp::now().before(Duration::from_secs((days - 1) * DAY));
+    let since = Timestamp::now().before(Duration::from_secs((days - 1) * DAY_SECONDS));
     let since = since.day_start();
     let filter = parse_filter(&query)?;
     let request = page::parse_anthropic(&query, SortOrder::Descending)?;

@@ -1,5 +1,6 @@
 //! Messages of a client, as bodies of requests.
 
+use prowess_wire::raw::RawObject;
 use serde_json::{Map, Value, json};
 
 use super::super::clock::unix_now;
@@ -25,6 +26,16 @@ impl CreateMessage {
                 "a message must be a JSON object",
             ));
         };
+        // The map has only the last of several fields of one name.
+        let checked = RawObject::parse(text.as_bytes()).and_then(|raw| raw.check_unique());
+        if let Err(error) = checked {
+            let field = error.field().unwrap_or("type");
+            return Err(invalid_request_error(
+                error.code(),
+                field,
+                &error.to_string(),
+            ));
+        }
         match fields.remove("type") {
             Some(Value::String(kind)) if kind == "response.create" => {}
             other => {
@@ -176,6 +187,12 @@ mod tests {
         assert_eq!(
             CreateMessage::parse("[]").err().unwrap()["code"],
             "invalid_json"
+        );
+        let repeated = r#"{"type": "response.create", "model": "m", "mod\u0065l": "n"}"#;
+        let refused = CreateMessage::parse(repeated).err().unwrap();
+        assert_eq!(
+            (&refused["code"], &refused["param"]),
+            (&json!("repeated-field"), &json!("model"))
         );
         for (message, param) in [
             (json!({"model": "m"}), "type"),

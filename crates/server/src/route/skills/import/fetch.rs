@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::bodies::OwnedBodyReservation;
 use crate::error::HttpError;
 use crate::form::transfers::TransferPermit;
-use crate::settings::ImportHosts;
+use crate::settings::{ImportHosts, ServerSettings};
 
 /// Skills of one import.
 const MAX_SKILLS: usize = 50;
@@ -55,20 +55,7 @@ pub(super) async fn fetch(
     let bytes = usize::try_from(MAX_SOURCE_BYTES).unwrap_or(usize::MAX);
     memory.grow(bytes).await?;
     let settings = app.settings();
-    let options = FetchOptions {
-        allow_private: settings.import_hosts == ImportHosts::Private,
-        net: FetchLimits {
-            total: REQUEST_TIMEOUT,
-            index_entries: MAX_SKILLS,
-            concurrent: MAX_ARCHIVES_AT_ONCE,
-            tree_bytes: MAX_TREE_BYTES,
-            source_bytes: MAX_SOURCE_BYTES,
-            ..FetchLimits::default()
-        },
-        limits: settings.skill_limits.clone(),
-        ..FetchOptions::default()
-    };
-    let fetcher = Fetcher::new(options);
+    let fetcher = Fetcher::new(fetch_options(settings));
     let fetcher = fetcher.map_err(|error| HttpError::internal("import", &error))?;
     let (source, permit) = (url.to_owned(), Arc::clone(permit));
     // A task of its own, which is not dropped when the client leaves: what it has begun to unpack
@@ -100,6 +87,26 @@ pub(super) async fn fetch(
         refused: unreadable.collect(),
         memory,
     })
+}
+
+/// Tenants choose the URLs, so a public address of this machine is as private as others of the
+/// operator's network: a connection to it passes no firewall.
+fn fetch_options(settings: &ServerSettings) -> FetchOptions {
+    let allow_private = settings.import_hosts == ImportHosts::Private;
+    FetchOptions {
+        allow_private,
+        refuse_own_addresses: !allow_private,
+        net: FetchLimits {
+            total: REQUEST_TIMEOUT,
+            index_entries: MAX_SKILLS,
+            concurrent: MAX_ARCHIVES_AT_ONCE,
+            tree_bytes: MAX_TREE_BYTES,
+            source_bytes: MAX_SOURCE_BYTES,
+            ..FetchLimits::default()
+        },
+        limits: settings.skill_limits.clone(),
+        ..FetchOptions::default()
+    }
 }
 
 fn fetch_error(hosts: ImportHosts, error: &SourceError) -> HttpError {
@@ -153,7 +160,6 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    use crate::settings::ServerSettings;
 
     #[tokio::test]
     async fn what_is_fetched_counts_also_when_its_client_has_left() {
@@ -181,6 +187,21 @@ mod tests {
         drop(fetching);
         let mut other = budget.reserve(&tenant);
         assert!(other.grow(budget.max_body_bytes()).await.is_err());
+    }
+
+    #[test]
+    fn this_machine_is_reached_where_private_networks_are() {
+        for (import_hosts, is_reached) in
+            [(ImportHosts::Public, false), (ImportHosts::Private, true)]
+        {
+            let settings = ServerSettings {
+                import_hosts,
+                ..ServerSettings::default()
+            };
+            let options = fetch_options(&settings);
+            let reached = (options.allow_private, !options.refuse_own_addresses);
+            assert_eq!(reached, (is_reached, is_reached), "{import_hosts:?}");
+        }
     }
 
     #[test]
