@@ -1,32 +1,18 @@
-"""LiteLLM's SDK, with each of the prefixes that people point at a gateway; `litellm_proxy/`
-has the address as LiteLLM's own proxy has it, without `/v1`. Everything is streamed."""
+"""LiteLLM's SDK, with each of the prefixes that people point at a gateway: with the tools of an
+MCP server, by its own MCP client, and with a skill that the request names. `litellm_proxy/` has
+the address as LiteLLM's own proxy has it, without `/v1`. Everything is streamed."""
 
-import json
-
+import httpx2
 import litellm
+from litellm import experimental_mcp_client
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
-from agents_common import CONTAINER, KEY, TASK, URL, each, works
+from agents_common import CONTAINER, HEADERS, KEY, TASK, URL, each, works
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "load_skill",
-        "description": "Loads a skill.",
-        "parameters": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
-    },
-}
-SHELL = {
-    "type": "function",
-    "function": {
-        "name": "bash_code_execution",
-        "description": "Runs a command.",
-        "parameters": {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]},
-    },
-}
 BASES = {"openai": f"{URL}/v1", "litellm_proxy": URL, "anthropic": URL}
-RESULTS = {"load_skill": "Tools now available: none", "bash_code_execution": "from-42"}
 
 
 async def stream(prefix, model, messages, **options):
@@ -46,16 +32,24 @@ async def stream(prefix, model, messages, **options):
 
 
 async def with_tools(prefix, model):
+    async with httpx2.AsyncClient(headers=HEADERS, timeout=60) as http:
+        async with Client(streamable_http_client(f"{URL}/mcp", http_client=http)) as client:
+            return await call_tools(prefix, model, client.session)
+
+
+async def call_tools(prefix, model, session):
     messages = [{"role": "user", "content": TASK}]
     for _ in range(3):
-        said = await stream(prefix, model, messages, tools=[TOOL, SHELL])
+        # Loading a skill adds its own tools.
+        tools = await experimental_mcp_client.load_mcp_tools(session, format="openai")
+        said = await stream(prefix, model, messages, tools=tools)
         messages.append(said.model_dump(exclude_none=True))
         if not said.tool_calls:
             return said.content
         for call in said.tool_calls:
-            json.loads(call.function.arguments)
-            result = RESULTS[call.function.name]
-            messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+            result = await experimental_mcp_client.call_openai_tool(session, call)
+            text = "".join(part.text for part in result.content if part.type == "text")
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": text})
     return str(messages)
 
 

@@ -43,3 +43,20 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_target_is_run() {
+        let files = std::fs::read_dir(root().join("fuzz/fuzz_targets")).unwrap();
+        let names: BTreeSet<String> = files
+            .map(|file| file.unwrap().path())
+            .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(names, BTreeSet::from(ALL.map(str::to_owned)));
+    }
+}

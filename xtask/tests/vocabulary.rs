@@ -24,6 +24,9 @@ const EXCEPTIONS: &[&str] = &[];
 /// Type names that several crates or commands may each have one of.
 const SHARED_TYPE_NAMES: &[&str] = &["Args", "Command", "Error", "Result"];
 
+/// Types that a build without their feature replaces by an empty one of the same name.
+const CONDITIONAL_TYPE_NAMES: &[&str] = &["ClusterConnection"];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -150,10 +153,53 @@ fn visible_type(line: &str) -> Option<&str> {
         Some(restricted) => restricted.split_once(") ")?.1,
         None => rest.strip_prefix(' ')?,
     };
-    let (kind, rest) = rest.split_once(' ')?;
+    defined_type(rest)
+}
+
+/// The type that a line defines, if it begins with the word for that.
+fn defined_type(line: &str) -> Option<&str> {
+    let (kind, rest) = line.split_once(' ')?;
     if !matches!(kind, "struct" | "enum" | "trait" | "type") {
         return None;
     }
     rest.split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
         .next()
+}
+
+/// A type that only its file sees does not hide another one from a reader: none has the name of a
+/// type that all crates see, or all of its own crate.
+#[test]
+fn no_private_type_has_the_name_of_a_visible_one() {
+    let is_source = |path: &str| {
+        let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+        path.starts_with("crates/") && path.contains("/src/") && !is_test
+    };
+    let mut files = rust_files();
+    files.retain(|(path, _)| is_source(path));
+    let crate_of = |path: &str| path.split('/').nth(1).unwrap().to_owned();
+    // Each with the crate that sees it; with none if all do.
+    let mut visible = BTreeSet::new();
+    for (path, text) in &files {
+        for line in text.lines() {
+            if let Some(name) = visible_type(line) {
+                visible.insert((Some(crate_of(path)), name));
+                if line.starts_with("pub ") {
+                    visible.insert((None, name));
+                }
+            }
+        }
+    }
+    let mut wrong = BTreeSet::new();
+    for (path, text) in &files {
+        for name in text.lines().filter_map(defined_type) {
+            let is_known = visible.contains(&(None::<String>, name))
+                || visible.contains(&(Some(crate_of(path)), name));
+            let is_allowed =
+                SHARED_TYPE_NAMES.contains(&name) || CONDITIONAL_TYPE_NAMES.contains(&name);
+            if is_known && !is_allowed {
+                wrong.insert(format!("{path}: {name}"));
+            }
+        }
+    }
+    assert_eq!(wrong, BTreeSet::new());
 }

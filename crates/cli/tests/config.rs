@@ -439,6 +439,58 @@ fn mistakes_are_reported_as_json_with_their_lines() {
 }
 
 #[test]
+fn every_wrong_entry_and_every_unset_key_is_reported_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("prowess.toml");
+    let check = |models: &str, args: &[&str]| {
+        let providers = "[providers.house]\nkind = \"openai\"\n\
+                         base_url = \"http://127.0.0.1:9/v1\"\napi_key = \"env:NOT_SET_HERE\"\n\
+                         [providers.annex]\nkind = \"anthropic\"\napi_key = \"env:NOR_THIS\"\n";
+        std::fs::write(&file, format!("{providers}{models}")).unwrap();
+        let file = file.to_str().unwrap();
+        prowess(&[&["config", "check", file], args].concat())
+    };
+    // They may be set where the server runs, so this is no error.
+    let unset = [
+        "providers.annex.api_key: the variable NOR_THIS is not set",
+        "providers.house.api_key: the variable NOT_SET_HERE is not set",
+    ];
+    let good = "[[models]]\nname = \"a\"\nprovider = \"house\"\n";
+    let checked = check(good, &[]);
+    assert_eq!(checked.status.code(), Some(0));
+    let printed = stderr(&checked);
+    let mut lines: Vec<&str> = printed.lines().collect();
+    let last = lines.pop().unwrap();
+    assert!(last.ends_with(": no errors found; 1 model name"), "{last}");
+    lines.sort_unstable();
+    assert_eq!(lines, unset);
+    let report: serde_json::Value =
+        serde_json::from_str(&stdout(&check(good, &["--json"]))).unwrap();
+    let remarks = report["remarks"].as_array().unwrap().iter();
+    let mut remarks: Vec<&str> = remarks.filter_map(|remark| remark.as_str()).collect();
+    remarks.sort_unstable();
+    assert_eq!(remarks, unset);
+
+    let wrong = "[[models]]\nname = \"a\"\nprovider = \"nobody\"\n\
+                 [[models]]\nname = \"b\"\nprovider = \"house\"\n\
+                 input_price = -1.0\noutput_price = 1.0\n\
+                 [[models]]\nname = \"c\"\nprovider = \"no-one\"\n";
+    let checked = check(wrong, &[]);
+    assert_eq!(checked.status.code(), Some(1));
+    let printed = stderr(&checked);
+    let errors: Vec<&str> = printed.lines().collect();
+    let expected = [
+        "error: models.a.provider: unknown provider \"nobody\"",
+        "error: models.b: -1 is not a valid price",
+        "error: models.c.provider: unknown provider \"no-one\"",
+    ];
+    assert_eq!(errors.len(), expected.len(), "{printed}");
+    for (error, expected) in errors.iter().zip(expected) {
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
 fn the_schema_and_the_page_in_the_docs_are_those_of_the_configuration() {
     for (command, file) in [
         ("schema", "prowess.schema.json"),

@@ -23,6 +23,8 @@ const SESSION: &str = "mcp-session-id";
 struct Agent {
     http: Client,
     url: String,
+    /// Behind the path of the endpoint.
+    query: &'static str,
     key: String,
     session: Option<String>,
 }
@@ -32,13 +34,15 @@ impl Agent {
         Agent {
             http: Client::new(),
             url: server.url().to_owned(),
+            query: "",
             key: key.to_owned(),
             session: None,
         }
     }
 
     fn request(&self, method: Method) -> reqwest::RequestBuilder {
-        let request = self.http.request(method, format!("{}/mcp", self.url));
+        let url = format!("{}/mcp{}", self.url, self.query);
+        let request = self.http.request(method, url);
         let request = request
             .bearer_auth(&self.key)
             .header("accept", "application/json, text/event-stream");
@@ -208,6 +212,30 @@ async fn the_tools_of_all_skills_that_a_session_has_are_limited() {
         let is_cut = text.contains("of its tools are left out");
         assert_eq!(is_cut, !is_whole, "{text}");
     }
+}
+
+#[tokio::test]
+async fn a_client_that_lists_tools_only_once_gets_those_of_all_skills_at_once() {
+    let server = TestServer::start(&[]);
+    let mut agent = Agent::new(&server, MASTER);
+    agent.upload(&greet()).await;
+    let own = "greet__hello".to_owned();
+    assert!(!agent.clone().begin().await.tools().await.contains(&own));
+    agent.query = "?own_tools=on-load";
+    assert!(!agent.clone().begin().await.tools().await.contains(&own));
+
+    agent.query = "?own_tools=at-once";
+    let session = agent.clone().begin().await;
+    assert!(session.tools().await.contains(&own));
+    let result = session.call(&own, json!({"name": "Ann"})).await;
+    let text = result["content"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("hello Ann"), "{result}");
+
+    agent.query = "?own_tools=never";
+    let refused = agent.send(&initialize()).await;
+    assert_eq!(refused.status(), StatusCode::BAD_REQUEST);
+    let reason = refused.text().await.unwrap();
+    assert!(reason.contains("at-once"), "{reason}");
 }
 
 /// A key of a tenant.

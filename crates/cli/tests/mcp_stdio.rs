@@ -11,6 +11,7 @@ mod server;
 mod stdio_client;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use insta::assert_snapshot;
 use prowess_testkit::SkillFixture;
@@ -107,6 +108,23 @@ fn a_source_in_the_home_folder_is_found_though_no_shell_expands_it() {
     client.initialize();
     let answer = client.call("load_skill", json!({"name": "greet"}));
     assert_ne!(answer["isError"], true, "{answer}");
+}
+
+#[test]
+fn all_skills_of_an_archive_are_served() {
+    let dir = skills_folder();
+    let mut zip = Command::new("python3");
+    zip.args(["-m", "zipfile", "-c", "../main.zip", "greet", "maths"]);
+    let packed = zip.current_dir(dir.path().join("skills")).status();
+    assert!(packed.unwrap().success());
+    let mut client = StdioClient::start_initialized(dir.path(), &["main.zip"]);
+    let prompts = client.request("prompts/list", json!({}));
+    let names = prompts["result"]["prompts"].as_array().unwrap().iter();
+    let names: Vec<_> = names.map(|prompt| prompt["name"].clone()).collect();
+    assert_eq!(names, ["greet", "maths"]);
+    let answer = client.call("load_skill", json!({"name": "greet", "path": "notes.txt"}));
+    let text = answer["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("Be kind."), "{answer}");
 }
 
 #[test]

@@ -199,6 +199,15 @@ fn limits_of_the_configuration_hold() {
 }
 
 #[test]
+fn too_little_memory_is_refused_with_the_least_that_is_possible() {
+    let place = Place::new(REDUCED);
+    let (_, stderr, code) = place.run(&["sandbox", "exec", "--memory", "5", "--", "true"]);
+    assert_eq!(code, Some(2), "{stderr}");
+    let expected = "5 bytes of memory are too few to start a program; use at least 16M";
+    assert!(stderr.contains(expected), "{stderr}");
+}
+
+#[test]
 fn a_skill_whose_script_needs_packages_gets_a_remark_when_there_is_no_index() {
     let place = Place::new(REDUCED);
     let skill = place.folder().join("asks");

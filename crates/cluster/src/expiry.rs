@@ -10,8 +10,8 @@ use crate::settings::ClusterSettings;
 
 /// How often containers are looked through.
 const INTERVAL: Duration = Duration::from_secs(60);
-/// ContainerReader that are removed in one go.
-const BATCH: u32 = 500;
+/// Containers that are removed by one call of the store.
+const BATCH_CONTAINERS: u32 = 500;
 
 /// Removes expired containers, for as long as the gateway runs.
 pub(crate) async fn remove_regularly(
@@ -39,7 +39,9 @@ pub(crate) async fn remove(
     let (idle, life) = (settings.container_idle, settings.container_life);
     let mut count = 0;
     loop {
-        let removed = store.expire_cluster_containers(idle, life, BATCH).await?;
+        let removed = store
+            .expire_cluster_containers(idle, life, BATCH_CONTAINERS)
+            .await?;
         if removed.is_empty() {
             return Ok(count);
         }

@@ -3,7 +3,7 @@
 
 /// Workers that are compared. The least loaded of all would get every command of all gateways
 /// until its next beat.
-const COMPARED: usize = 3;
+const COMPARED_WORKERS: usize = 3;
 /// The last worker of a container gets its next command below this load, in percent of its
 /// slots: fetching the files elsewhere takes longer than waiting there for a moment.
 const MAX_LAST_LOAD_PERCENT: usize = 80;
@@ -53,7 +53,7 @@ pub(crate) fn choose<'a>(
     }
     let mut rest: Vec<&WorkerCandidate> = workers.iter().filter(can_run).collect();
     let mut best: Option<&WorkerCandidate> = None;
-    for _ in 0..COMPARED.min(rest.len()) {
+    for _ in 0..COMPARED_WORKERS.min(rest.len()) {
         let next = rest.swap_remove(random_below(rest.len()).min(rest.len() - 1));
         if best.is_none_or(|best| next.is_better_than(best)) {
             best = Some(next);
@@ -127,7 +127,7 @@ mod tests {
             let able = all.iter().filter(|worker| worker.slots > 0);
             let better = able.filter(|worker| worker.is_better_than(chosen)).count();
             let all_able = all.iter().filter(|worker| worker.slots > 0).count();
-            prop_assert!(better + COMPARED.min(all_able) <= all_able);
+            prop_assert!(better + COMPARED_WORKERS.min(all_able) <= all_able);
         }
 
         #[test]

@@ -21,7 +21,7 @@ pub struct ClusterSettings {
     pub container_idle: Duration,
     /// Maximum age of a container.
     pub container_life: Duration,
-    /// ContainerReader of one tenant.
+    /// Containers of one tenant.
     pub containers_per_tenant: usize,
     /// How long a container that a new one may replace must have been idle.
     pub evict_idle: Duration,

@@ -12,9 +12,9 @@ use crate::deployments::state::RunningCall;
 use crate::error::CallError;
 
 /// In a full queue, an owner may still have this part of its places.
-const OWNER_PART: usize = 4;
+const OWNER_DIVISOR: usize = 4;
 /// How often the places of a queue may be taken, with those of owners that have few calls in it.
-const OVERFLOW: usize = 2;
+const OVERFLOW_FACTOR: usize = 2;
 
 /// A permit for a running call; released when dropped.
 #[derive(Debug)]
@@ -171,8 +171,8 @@ impl CallQueue {
     /// calls in it, and others have filled it.
     fn has_room(&self, owner: u64, queued: usize) -> bool {
         let own = self.waiting.get(&owner).map_or(0, VecDeque::len);
-        let has_few = own < (queued / OWNER_PART).max(1);
-        let most = queued.saturating_mul(if has_few { OVERFLOW } else { 1 });
+        let has_few = own < (queued / OWNER_DIVISOR).max(1);
+        let most = queued.saturating_mul(if has_few { OVERFLOW_FACTOR } else { 1 });
         self.len < most
     }
 

@@ -28,8 +28,22 @@ impl Providers {
     /// Builds and validates a configuration. Keys are looked up when they are needed, so
     /// that one missing key does not affect other providers.
     pub fn new(config: ProvidersConfig) -> Result<Self, ProviderConfigError> {
-        let table = Arc::new(RoutingTable::build(config)?);
+        let table = Arc::new(RoutingTable::build(config, &mut Vec::new())?);
         Ok(Providers { table })
+    }
+
+    /// Like [`Providers::new`], but returns all errors that can be found at once.
+    pub fn new_with_all_errors(config: ProvidersConfig) -> Result<Self, Vec<ProviderConfigError>> {
+        let mut errors = Vec::new();
+        match RoutingTable::build(config, &mut errors) {
+            Ok(table) => Ok(Providers {
+                table: Arc::new(table),
+            }),
+            Err(first) => {
+                errors.insert(0, first);
+                Err(errors)
+            }
+        }
     }
 
     /// Resolves a model name.

@@ -128,6 +128,6 @@ mod tests {
     fn the_launcher_puts_the_names_of_all_packages_together() {
         let script = String::from_utf8(read(&format!("{MAIN}/bin/prowess.js")).unwrap()).unwrap();
         assert!(script.contains("`prowess-${process.platform}-${process.arch}`"));
-        assert!(script.contains("`${name}-musl`"));
+        assert!(script.contains("`${name}-musl/"));
     }
 }

@@ -48,7 +48,7 @@ pub(super) async fn connect(settings: &NatsSettings, sink: NatsEvents) -> Result
     }
     tracing::warn!(
         why,
-        "beginning without NATS; the connection is made as soon as it can be"
+        "starting without NATS; connecting is tried again until it succeeds"
     );
     let connecting = options.retry_on_initial_connect().connect(servers).await;
     connecting.map_err(|error| BusError::Invalid {

@@ -167,7 +167,7 @@ impl NatsLink {
 async fn within_time<T>(doing: impl Future<Output = Result<T, BusError>>) -> Result<T, BusError> {
     let done = tokio::time::timeout(SEND_TIMEOUT, doing).await;
     done.unwrap_or_else(|_| {
-        let why = format!("NATS took nothing within {SEND_TIMEOUT:?}");
+        let why = format!("NATS accepted nothing within {SEND_TIMEOUT:?}");
         Err(disconnected(why))
     })
 }

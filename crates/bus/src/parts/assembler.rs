@@ -21,12 +21,12 @@ const MAX_OPEN: usize = 256;
 const MAX_OPEN_PER_SENDER: usize = 64;
 /// Bytes of incomplete payloads of a subscription, and of one sender in it.
 pub(super) const MAX_BYTES: usize = 4 * MAX_PAYLOAD_BYTES;
-const MAX_BYTES_PER_SENDER: usize = 2 * MAX_PAYLOAD_BYTES + MAX_OVERHEAD;
+const MAX_BYTES_PER_SENDER: usize = 2 * MAX_PAYLOAD_BYTES + MAX_OVERHEAD_BYTES;
 /// What a part takes besides its bytes.
-const PART_OVERHEAD: usize = 128;
-const MAX_OVERHEAD: usize = 2 * PART_OVERHEAD * super::MAX_PARTS as usize;
+const PART_OVERHEAD_BYTES: usize = 128;
+const MAX_OVERHEAD_BYTES: usize = 2 * PART_OVERHEAD_BYTES * super::MAX_PARTS as usize;
 /// Payloads that were put together, and whose parts may be repeated.
-const REMEMBERED: usize = 64;
+const REMEMBERED_PAYLOADS: usize = 64;
 
 #[derive(Debug)]
 pub(crate) struct Assembler {
@@ -121,7 +121,7 @@ impl Assembler {
     /// longest for a part: who sends fast is not displaced by who only begins. `insert` must
     /// follow.
     fn make_room(&mut self, header: &PartHeader, bytes: usize) -> bool {
-        let charge = bytes + PART_OVERHEAD;
+        let charge = bytes + PART_OVERHEAD_BYTES;
         let is_new = !self.open.contains_key(&header.id);
         let (open, held) = self.held_by(header.id.sender);
         if (is_new && open >= MAX_OPEN_PER_SENDER) || held + charge > MAX_BYTES_PER_SENDER {
@@ -160,7 +160,7 @@ impl Assembler {
 
     /// Stores a part that there is room for; `false` if it contradicts the earlier ones.
     fn insert(&mut self, header: &PartHeader, part: BusMessage, now: Instant) -> bool {
-        let (bytes, charge) = (part.payload.len(), part.payload.len() + PART_OVERHEAD);
+        let (bytes, charge) = (part.payload.len(), part.payload.len() + PART_OVERHEAD_BYTES);
         // A small part would keep the whole buffer that it was read into.
         let data = if bytes < MIN_PART_BYTES {
             Bytes::copy_from_slice(&part.payload)
@@ -205,7 +205,7 @@ impl Assembler {
             self.counters.count_dropped();
             return None;
         }
-        if self.completed.len() == REMEMBERED {
+        if self.completed.len() == REMEMBERED_PAYLOADS {
             self.completed.pop_front();
         }
         self.completed.push_back(id);

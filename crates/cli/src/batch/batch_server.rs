@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 /// How long requests may take when the server of this process stops. Runs are not waited for:
 /// they are continued by the next command.
-const GRACE: Duration = Duration::from_secs(2);
+const STOP_GRACE: Duration = Duration::from_secs(2);
 
 /// A server, and a client of it.
 pub(super) struct BatchServer {
@@ -72,7 +72,7 @@ impl BatchServer {
         }
         let stop = CancellationToken::new();
         let options = ServeOptions {
-            grace: GRACE,
+            grace: STOP_GRACE,
             ..config.server.options
         };
         let app = prowess.app(settings);

@@ -17,10 +17,10 @@ use crate::usage_error;
 /// A skill as the command line names it.
 pub(super) struct NamedSkill {
     named: String,
-    source: SkillSource,
+    source: SkillLookup,
 }
 
-enum SkillSource {
+enum SkillLookup {
     /// Stored under this id.
     Id { id: String, version: Option<String> },
     /// Stored under this name.
@@ -52,15 +52,15 @@ fn open(named: &str, fetch: &FetchArgs) -> anyhow::Result<Vec<NamedSkill>> {
         source,
     };
     let place = match SkillRef::from(named) {
-        SkillRef::Id { id, version } => return Ok(vec![with(SkillSource::Id { id, version })]),
+        SkillRef::Id { id, version } => return Ok(vec![with(SkillLookup::Id { id, version })]),
         _ => expand(Path::new(named)).map_err(|error| usage_error(error.to_string()))?,
     };
     if !is_url(&place) && !place.exists() {
-        return Ok(vec![with(SkillSource::Name)]);
+        return Ok(vec![with(SkillLookup::Name)]);
     }
     let skills = load_to_send(&place, fetch.open_one(&place)?)?.into_iter();
     Ok(skills
-        .map(|skill| with(SkillSource::Loaded(Box::new(skill))))
+        .map(|skill| with(SkillLookup::Loaded(Box::new(skill))))
         .collect())
 }
 
@@ -68,7 +68,7 @@ impl NamedSkill {
     /// Changes when the skill named so is another one.
     pub(super) fn fingerprint(&self) -> String {
         match &self.source {
-            SkillSource::Loaded(skill) => format!("{} {}", self.named, skill.manifest.digest()),
+            SkillLookup::Loaded(skill) => format!("{} {}", self.named, skill.manifest.digest()),
             _ => self.named.clone(),
         }
     }
@@ -76,11 +76,11 @@ impl NamedSkill {
     /// Finds the skill on the server, or uploads it.
     pub(super) async fn store(&self, client: &Client) -> anyhow::Result<StoredSkill> {
         match &self.source {
-            SkillSource::Id { id, version } => Ok(StoredSkill {
+            SkillLookup::Id { id, version } => Ok(StoredSkill {
                 id: id.clone(),
                 version: version.clone(),
             }),
-            SkillSource::Name => match client.find(&self.named).await {
+            SkillLookup::Name => match client.find(&self.named).await {
                 Ok(found) => Ok(StoredSkill {
                     id: found.id,
                     version: None,
@@ -91,7 +91,7 @@ impl NamedSkill {
                 ),
                 Err(error) => Err(error.into()),
             },
-            SkillSource::Loaded(skill) => {
+            SkillLookup::Loaded(skill) => {
                 let pushed = client.push(skill, &PushOptions::default()).await?;
                 Ok(StoredSkill {
                     id: pushed.skill,

@@ -102,11 +102,12 @@ fn check(config: Config, model: Option<&str>) -> CheckReport {
     let mut report = CheckReport::default();
     let missing = missing_keys(&config.gateway);
     let gateway = config.gateway.clone();
-    let providers = match Providers::new(config.gateway) {
+    let providers = match Providers::new_with_all_errors(config.gateway) {
         Ok(providers) => providers,
-        Err(error) => {
-            let error = ConfigError::from(error);
-            report.add_error(error.code(), error.to_string());
+        Err(errors) => {
+            for error in errors.into_iter().map(ConfigError::from) {
+                report.add_error(error.code(), error.to_string());
+            }
             return report;
         }
     };

@@ -22,7 +22,7 @@ use crate::{Exit, usage_error};
 const MAX_INLINE_BYTES: usize = 4 << 20;
 
 /// A skill as it is named on the command line.
-enum NamedSkill {
+enum RequestedSkill {
     /// Stored on the server.
     Id { id: String, version: Option<String> },
     /// Stored on the server under this name.
@@ -69,20 +69,20 @@ fn open_skill(
     args: &Args,
     named: &str,
     packed_bytes: &mut usize,
-) -> anyhow::Result<Vec<NamedSkill>> {
+) -> anyhow::Result<Vec<RequestedSkill>> {
     let place = match SkillRef::from(named) {
-        SkillRef::Id { id, version } => return Ok(vec![NamedSkill::Id { id, version }]),
+        SkillRef::Id { id, version } => return Ok(vec![RequestedSkill::Id { id, version }]),
         _ => expand(Path::new(named)).map_err(|error| usage_error(error.to_string()))?,
     };
     if !is_url(&place) && !place.exists() {
-        return Ok(vec![NamedSkill::Name(named.to_owned())]);
+        return Ok(vec![RequestedSkill::Name(named.to_owned())]);
     }
     let skills = load_to_send(&place, args.fetch.open_one(&place)?)?;
     let inline = skills.iter().map(|skill| inline_skill(skill, packed_bytes));
     inline.collect()
 }
 
-fn inline_skill(skill: &Skill, packed_bytes: &mut usize) -> anyhow::Result<NamedSkill> {
+fn inline_skill(skill: &Skill, packed_bytes: &mut usize) -> anyhow::Result<RequestedSkill> {
     let unpackable = || format!("skill `{}` cannot be packed", skill.name);
     let layout = ArchiveLayout::wrapped(&skill.name).with_context(unpackable)?;
     let zip = skill.bundle.to_zip(&layout).with_context(unpackable)?;
@@ -95,7 +95,7 @@ fn inline_skill(skill: &Skill, packed_bytes: &mut usize) -> anyhow::Result<Named
             skill.name
         );
     }
-    Ok(NamedSkill::Inline(json!({
+    Ok(RequestedSkill::Inline(json!({
         "type": "inline",
         "name": skill.name,
         "description": skill.description,
@@ -107,11 +107,11 @@ fn inline_skill(skill: &Skill, packed_bytes: &mut usize) -> anyhow::Result<Named
     })))
 }
 
-async fn skill_json(client: &Client, skill: NamedSkill) -> anyhow::Result<Value> {
+async fn skill_json(client: &Client, skill: RequestedSkill) -> anyhow::Result<Value> {
     let (id, version) = match skill {
-        NamedSkill::Inline(skill) => return Ok(skill),
-        NamedSkill::Id { id, version } => (id, version),
-        NamedSkill::Name(name) => match client.find(&name).await {
+        RequestedSkill::Inline(skill) => return Ok(skill),
+        RequestedSkill::Id { id, version } => (id, version),
+        RequestedSkill::Name(name) => match client.find(&name).await {
             Ok(found) => (found.id, None),
             Err(Error::NotFound(_)) => anyhow::bail!(
                 "`{name}` is not a folder or an archive here, and no skill of {} has this name",

@@ -10,7 +10,7 @@ use prowess_sandbox::runtimes::InstallEvent;
 use crate::output;
 
 /// How often the time on a bar is drawn again.
-const TICK: Duration = Duration::from_millis(250);
+const REDRAW_INTERVAL: Duration = Duration::from_millis(250);
 
 pub(super) struct InstallProgress {
     /// The bar of the current step; `None` if standard error is not a terminal.
@@ -69,7 +69,7 @@ impl InstallProgress {
 fn new_bar() -> ProgressBar {
     let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
     bar.set_style(style("{spinner} {bytes} {elapsed}"));
-    bar.enable_steady_tick(TICK);
+    bar.enable_steady_tick(REDRAW_INTERVAL);
     bar
 }
 

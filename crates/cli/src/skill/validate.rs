@@ -54,10 +54,10 @@ pub(super) enum ReportFormat {
 /// more memory than its messages.
 struct CheckedSkill {
     origin: Origin,
-    verdict: Result<Verdict, SourceError>,
+    verdict: Result<SkillChecks, SourceError>,
 }
 
-struct Verdict {
+struct SkillChecks {
     name: Option<String>,
     valid: bool,
     diagnostics: Vec<Diagnostic>,
@@ -121,7 +121,7 @@ fn check_all(inputs: &SkillInputs, args: &Args) -> Vec<CheckedSkill> {
     checked
 }
 
-fn check_loaded(origin: &Origin, loaded: LoadedSkill, args: &Args) -> Verdict {
+fn check_loaded(origin: &Origin, loaded: LoadedSkill, args: &Args) -> SkillChecks {
     let text = match args.format() {
         ReportFormat::Text => {
             let shown = loaded
@@ -133,7 +133,7 @@ fn check_loaded(origin: &Origin, loaded: LoadedSkill, args: &Args) -> Verdict {
         }
         ReportFormat::Json | ReportFormat::Sarif => String::new(),
     };
-    Verdict {
+    SkillChecks {
         valid: loaded.is_valid(),
         name: loaded.skill.map(|skill| skill.name),
         diagnostics: loaded.diagnostics,

@@ -66,6 +66,44 @@ fn what_answers_in_place_of_a_server_is_named() {
     }
 }
 
+#[test]
+fn an_address_may_follow_its_option_and_needs_its_scheme() {
+    let server = TestServer::start(&[]);
+    let list = |address: &str| {
+        let mut list = command(&server, &["skill", "list", "--server", address, "--json"]);
+        // Called if the argument were not read.
+        list.env("PROWESS_URL", "http://127.0.0.1:9");
+        CommandOutput::from_output(&list.output().unwrap())
+    };
+    let skills = list(server.url()).json();
+    assert_eq!(skills["skills"], serde_json::json!([]));
+    let (_, address) = server.url().split_once("://").unwrap();
+    for bare in [address, "localhost:4141"] {
+        let failed = list(bare);
+        assert_ne!(failed.code, 0, "{}", failed.stdout);
+        let expected = format!("`{bare}` is not the URL of a server; write it with its scheme");
+        assert!(failed.stderr.contains(&expected), "{}", failed.stderr);
+    }
+}
+
+#[test]
+fn a_server_whose_port_is_taken_names_the_option_for_another() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let mut serve = prowess(folder.path());
+    let failed = serve
+        .args(["serve", "--listen", &address])
+        .output()
+        .unwrap();
+    let failed = CommandOutput::from_output(&failed);
+    assert_ne!(failed.code, 0, "{}", failed.stderr);
+    let reason = format!("cannot listen on {address}: ");
+    for expected in [reason.as_str(), "choose another with --listen"] {
+        assert!(failed.stderr.contains(expected), "{}", failed.stderr);
+    }
+}
+
 /// The address of something that responds to one request.
 fn respond_once(response: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -167,7 +167,7 @@ fn langchain_has_skills_on_models_of_others() {
 }
 
 #[test]
-fn litellm_talks_with_each_of_its_prefixes() {
+fn litellm_has_skills_with_each_of_its_prefixes() {
     let (command, _home) = python("litellm", "agent_litellm.py");
     let tried = |wire| match wire {
         Wire::Messages => &["anthropic/"][..],

@@ -44,8 +44,8 @@ Pydantic AI       | responses | anthropic openai-chat                | mcp named
 LangChain         | messages  | openai-chat gemini                   | mcp named
 LangChain         | chat      | anthropic gemini                     | mcp named
 LangChain         | responses | anthropic                            | mcp
-LiteLLM           | chat      | anthropic gemini                     | named
-LiteLLM           | messages  | openai-chat                          | none
+LiteLLM           | chat      | anthropic gemini                     | mcp named
+LiteLLM           | messages  | openai-chat                          | mcp
 ";
 
 /// Which file in `tests/` pins a program, and by which name.

@@ -1,5 +1,5 @@
-//! A runtime of an ordinary user. The tests are root, and become that user in a mount namespace
-//! in which the user's subordinate ids are what the test says.
+//! A runtime of an ordinary user, and the demo. The tests are root, and become that user in a
+//! mount namespace in which the user's subordinate ids are what the test says.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -80,4 +80,19 @@ fn an_ordinary_user_installs_a_runtime_and_uses_it() {
     assert!(stdout.contains("\"name\": \"left\""), "{stdout}");
     // The user could write to it, but not code of skills.
     assert!(stderr.contains("Read-only file system"), "{stderr}");
+}
+
+/// In a plain shell there is no control group that the user may change.
+#[test]
+fn an_ordinary_user_sees_the_demo_to_its_end_and_what_is_reduced() {
+    if not_run_without_root() {
+        return;
+    }
+    let place = place_of_user();
+    let (stdout, stderr, code) = run(&place, &["demo", "--once", "--output", "ball.gif"]);
+    assert_eq!(code, Some(0), "{stdout}{stderr}");
+    let expected = "this host supports only a reduced sandbox, without ";
+    assert!(stderr.contains(expected), "{stderr}");
+    let gif = fs::read(place.0.folder().join("ball.gif")).unwrap();
+    assert!(gif.starts_with(b"GIF89a"));
 }

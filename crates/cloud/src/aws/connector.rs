@@ -43,18 +43,18 @@ struct SeenServices {
 pub(super) struct ServiceFailure {
     /// The host, and what it did.
     pub(super) report: SourceReport,
-    pub(super) outlook: Outlook,
+    pub(super) kind: FailureKind,
 }
 
 /// What a failure says about the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outlook {
+pub(super) enum FailureKind {
     /// Nobody answered: there may be no such service.
     Unanswered,
     /// The service is there, and may answer soon.
-    Passing,
+    Transient,
     /// It will not help.
-    Final,
+    Permanent,
 }
 
 /// The client with the timeouts of one request.
@@ -82,13 +82,13 @@ impl TransportClient {
         self.lock().has_answered
     }
 
-    fn remember(&self, host: &str, reason: String, outlook: Outlook) {
+    fn remember(&self, host: &str, reason: String, kind: FailureKind) {
         let mut seen = self.lock();
         seen.failures
             .retain(|failure| failure.report.source != host);
         if seen.failures.len() < MAX_REPORTS {
             let report = SourceReport::new(host, reason);
-            seen.failures.push(ServiceFailure { report, outlook });
+            seen.failures.push(ServiceFailure { report, kind });
         }
     }
 
@@ -114,12 +114,12 @@ impl TransportClient {
         let response = match tokio::time::timeout(timeout, sent).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => {
-                self.remember(&host, error.reason.clone(), Outlook::Unanswered);
+                self.remember(&host, error.reason.clone(), FailureKind::Unanswered);
                 return Err(ConnectorError::io(error.into()));
             }
             Err(_) => {
                 let reason = format!("it did not answer within {} ms", timeout.as_millis());
-                self.remember(&host, reason.clone(), Outlook::Unanswered);
+                self.remember(&host, reason.clone(), FailureKind::Unanswered);
                 let error = TransportError::new(&host, reason);
                 return Err(ConnectorError::timeout(error.into()));
             }
@@ -128,11 +128,11 @@ impl TransportClient {
         if status.is_success() {
             self.remember_answer(&host);
         } else {
-            let outlook = match is_transient_status(status) {
-                true => Outlook::Passing,
-                false => Outlook::Final,
+            let kind = match is_transient_status(status) {
+                true => FailureKind::Transient,
+                false => FailureKind::Permanent,
             };
-            self.remember(&host, format!("it returned {status}"), outlook);
+            self.remember(&host, format!("it returned {status}"), kind);
         }
         let response = response.map(SdkBody::from);
         HttpResponse::try_from(response).map_err(|error| ConnectorError::user(error.into()))

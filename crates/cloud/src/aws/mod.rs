@@ -25,7 +25,7 @@ use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvid
 use aws_smithy_async::time::TimeSource;
 use aws_smithy_types::timeout::TimeoutConfig;
 
-use self::connector::{Outlook, ServiceFailure, TransportClient};
+use self::connector::{FailureKind, ServiceFailure, TransportClient};
 use crate::clock::CloudClock;
 use crate::error::{CloudError, SourceReport};
 use crate::source::{CredentialSource, FetchFuture, Issued};
@@ -191,10 +191,10 @@ impl AwsChain {
         let last = client.failures().pop()?;
         let is_known = self.has_service.load(Ordering::Relaxed)
             || last.report.source != METADATA_IP.to_string();
-        let is_passing = match last.outlook {
-            Outlook::Unanswered => is_known,
-            Outlook::Passing => true,
-            Outlook::Final => false,
+        let is_passing = match last.kind {
+            FailureKind::Unanswered => is_known,
+            FailureKind::Transient => true,
+            FailureKind::Permanent => false,
         };
         is_passing.then_some(last)
     }

@@ -121,7 +121,7 @@ impl<'a> Asks<'a> {
         self.upload_bytes = self.upload_bytes.saturating_add(bytes);
         let slots = (self.slots.len() + sizes.len()) as u64;
         if self.upload_bytes > access.limits.data_bytes || slots > access.limits.container_entries {
-            return Err("more is to be uploaded than the container can have".to_owned());
+            return Err("the uploads exceed the limits of the container".to_owned());
         }
         let reserved = access
             .store

@@ -206,7 +206,7 @@ impl Drop for WorkerConversation {
         if !self.is_over && !self.is_continued() {
             let command = self.command.clone();
             let worker = &self.placed.worker;
-            tracing::debug!(command, worker, "a command is not wanted any more");
+            tracing::debug!(command, worker, "a command is no longer needed");
             let listener = Some(self.inbox.clone());
             let request = WorkerRequest::Kill {
                 command,

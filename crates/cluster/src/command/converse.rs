@@ -67,7 +67,7 @@ impl Dispatcher {
                 Ok(event) => event,
                 Err(_) => {
                     return ConversationEnd::Lost(format!(
-                        "worker {worker} did not come to an end"
+                        "worker {worker} did not finish in time"
                     ));
                 }
             };
@@ -164,7 +164,7 @@ async fn finish(
     asks: &Asks<'_>,
 ) -> ConversationEnd {
     let forged = |why: String| {
-        let message = format!("worker {worker} reported a result that cannot be: {why}");
+        let message = format!("worker {worker} reported an invalid result: {why}");
         ConversationEnd::Failed(RemoteError {
             began: true,
             ..RemoteError::new(FORGED_RESULT, message)

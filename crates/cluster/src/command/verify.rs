@@ -140,7 +140,7 @@ fn check_changes(
 
 fn wrong_size(path: &str, stated: u64, real: u64) -> String {
     let path = shown(path);
-    format!("{path:?} is said to have {stated} bytes, and its content has {real}")
+    format!("{path:?} is reported with {stated} bytes, but its content has {real}")
 }
 
 fn shown(path: &str) -> String {

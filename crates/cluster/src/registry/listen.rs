@@ -98,7 +98,10 @@ impl Questions {
         self.waiting.spawn(async move {
             match describe(&bus, &subject).await {
                 Ok(beat) if beat.id == id => registry.observe(beat),
-                Ok(_) => tracing::warn!(worker = id, "a worker describes another one"),
+                Ok(_) => tracing::warn!(
+                    worker = id,
+                    "a worker describes itself with the id of another"
+                ),
                 Err(why) => tracing::debug!(worker = id, why, "a worker does not describe itself"),
             }
         });

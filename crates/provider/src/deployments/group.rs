@@ -22,7 +22,7 @@ pub(crate) struct DeploymentGroup {
 
 /// The deployment that gets a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Picked {
+pub(crate) struct ChosenDeployment {
     pub(crate) member: usize,
     /// Whether the conversation prefers it.
     pub(crate) preferred: bool,
@@ -57,7 +57,7 @@ impl DeploymentGroup {
         tokens: u64,
         preferred: Option<usize>,
         random: u64,
-    ) -> Option<Picked> {
+    ) -> Option<ChosenDeployment> {
         let mut candidates: Vec<DeploymentCandidate> = Vec::with_capacity(self.members.len());
         for (member, slot) in self.members.iter().enumerate() {
             if !tried(member) && unavailable(slot, tokens).is_none() {
@@ -70,7 +70,7 @@ impl DeploymentGroup {
             let allowance = state.allowance.as_ref();
             if allowance.is_none_or(|allowance| allowance.take(tokens)) {
                 state.count_choice();
-                return Some(Picked {
+                return Some(ChosenDeployment {
                     member: choice.member,
                     preferred: choice.preferred,
                 });

@@ -12,11 +12,11 @@ const MINUTE_SECONDS: f64 = 60.0;
 /// What is left of a deployment's limits per minute. Both refill evenly over the minute.
 #[derive(Debug)]
 pub(crate) struct MinuteAllowance {
-    left: Mutex<Left>,
+    left: Mutex<RemainingLimits>,
 }
 
 #[derive(Debug)]
-struct Left {
+struct RemainingLimits {
     requests: Option<Bucket>,
     tokens: Option<Bucket>,
 }
@@ -36,7 +36,7 @@ impl MinuteAllowance {
         if limits.is_empty() {
             return None;
         }
-        let left = Mutex::new(Left {
+        let left = Mutex::new(RemainingLimits {
             requests: limits.requests.map(Bucket::new),
             tokens: limits.tokens.map(Bucket::new),
         });
@@ -83,7 +83,7 @@ impl MinuteAllowance {
     }
 }
 
-impl Left {
+impl RemainingLimits {
     fn wait(&mut self, tokens: u64) -> Duration {
         let now = Instant::now();
         let requests = self.requests.as_mut();

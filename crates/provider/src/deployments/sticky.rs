@@ -14,7 +14,7 @@ use tokio::time::Instant;
 /// Parts with a lock of their own.
 const PARTS: usize = 16;
 /// Conversations of one part.
-const PART_SIZE: usize = 4_096;
+const MAX_CONVERSATIONS_PER_PART: usize = 4_096;
 
 /// The preferred deployments of conversations.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ impl Part {
     fn insert(&mut self, owner: u64, key: u64, member: usize, until: Instant) {
         let own = self.owners.get(&owner);
         let is_known = own.is_some_and(|own| own.contains_key(&key));
-        if !is_known && self.len >= PART_SIZE {
+        if !is_known && self.len >= MAX_CONVERSATIONS_PER_PART {
             self.make_room();
         }
         self.uses += 1;
@@ -142,7 +142,7 @@ impl Part {
             own.retain(|_, preference| preference.until > now);
         }
         self.count();
-        if self.len < PART_SIZE {
+        if self.len < MAX_CONVERSATIONS_PER_PART {
             return;
         }
         if let Some(most) = self.owners.values_mut().max_by_key(|own| own.len()) {
@@ -189,7 +189,11 @@ mod tests {
                 map.set(OWNER, u64::MAX, 3);
             }
         }
-        assert!(map.len() <= PARTS * PART_SIZE, "{}", map.len());
+        assert!(
+            map.len() <= PARTS * MAX_CONVERSATIONS_PER_PART,
+            "{}",
+            map.len()
+        );
         assert_eq!(map.get(OWNER, u64::MAX), Some(3));
         assert_eq!(map.get(OWNER, 999_999), Some(1));
         assert_eq!(map.get(OWNER, 0), None);
@@ -208,7 +212,11 @@ mod tests {
         let kept = (0..1_000).filter(|key| map.get(quiet, *key) == Some(1));
         assert_eq!(kept.count(), 1_000);
         assert_eq!(map.get(flooding, 999_999), Some(0));
-        assert!(map.len() <= PARTS * PART_SIZE, "{}", map.len());
+        assert!(
+            map.len() <= PARTS * MAX_CONVERSATIONS_PER_PART,
+            "{}",
+            map.len()
+        );
         // Another one gets room at once, from whoever has most.
         map.set(4, 5, 1);
         assert_eq!((map.get(4, 5), map.get(quiet, 5)), (Some(1), Some(1)));
@@ -217,11 +225,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn more_owners_than_places_are_bounded_too() {
         let map = StickyMap::new(Duration::from_secs(300));
-        let places = u64::try_from(PART_SIZE).unwrap();
+        let places = u64::try_from(MAX_CONVERSATIONS_PER_PART).unwrap();
         for owner in 0..places + 10 {
             map.set(owner, 0, 1);
         }
-        assert_eq!(map.len(), PART_SIZE);
+        assert_eq!(map.len(), MAX_CONVERSATIONS_PER_PART);
         assert_eq!(map.get(places + 9, 0), Some(1));
     }
 
@@ -229,7 +237,7 @@ mod tests {
     async fn what_has_expired_makes_room_before_anything_else() {
         let map = StickyMap::new(Duration::from_secs(300));
         let part = u64::try_from(PARTS).unwrap();
-        let half = u64::try_from(PART_SIZE / 2).unwrap();
+        let half = u64::try_from(MAX_CONVERSATIONS_PER_PART / 2).unwrap();
         for index in 0..half {
             map.set(OWNER, index * part, 1);
         }
@@ -239,7 +247,7 @@ mod tests {
         }
         tokio::time::advance(Duration::from_secs(100)).await;
         map.set(2, 0, 1);
-        assert_eq!(map.len(), PART_SIZE / 2 + 1);
+        assert_eq!(map.len(), MAX_CONVERSATIONS_PER_PART / 2 + 1);
         assert_eq!(map.get(OWNER, half * part), Some(1));
     }
 

@@ -11,11 +11,13 @@ use super::known_prices::{KnownPrices, complete_price, known_price};
 use super::merge::merge_entries;
 use crate::breaker::CircuitBreaker;
 use crate::config::{
-    CooldownPolicy, DeploymentConfig, ModelConfig, Price, ProviderConfigError, ProvidersConfig,
+    CooldownPolicy, DeploymentConfig, ModelConfig, Price, ProviderConfig, ProviderConfigError,
+    ProvidersConfig,
 };
 use crate::deployments::group::DeploymentGroup;
 use crate::deployments::state::DeploymentState;
 use crate::deployments::sticky::StickyMap;
+use crate::env::Env;
 use crate::known_models::BaseModel;
 use crate::limiter::ConcurrencyLimiter;
 use crate::model_slot::ModelSlot;
@@ -26,10 +28,16 @@ use crate::well_known;
 const DEFAULT_STICKY: Duration = Duration::from_secs(300);
 
 impl RoutingTable {
-    pub(crate) fn build(config: ProvidersConfig) -> Result<Self, ProviderConfigError> {
+    /// Builds and validates the table. Fails with the first error; those that are found beside
+    /// it are added to `others`. What an error may have caused is not checked: models where a
+    /// provider is invalid, and fallbacks where a model is.
+    pub(crate) fn build(
+        config: ProvidersConfig,
+        others: &mut Vec<ProviderConfigError>,
+    ) -> Result<Self, ProviderConfigError> {
         let mut table = RoutingTable {
             models: Vec::new(),
-            providers: build_providers(&config)?,
+            providers: build_providers(&config, others)?,
             entries: Vec::new(),
             exact: HashMap::new(),
             patterns: Vec::new(),
@@ -39,17 +47,23 @@ impl RoutingTable {
             known_prices: KnownPrices::default(),
         };
         let models = merge_entries(config.models)?;
+        let mut errors = Vec::new();
         for model in &models {
-            let entry = Arc::new(table.build_entry(model)?);
-            table.add_names(model, &entry)?;
-            table.entries.push(entry);
+            let added = table.build_entry(model).and_then(|entry| {
+                let entry = Arc::new(entry);
+                table.add_names(model, &entry)?;
+                table.entries.push(entry);
+                Ok(())
+            });
+            errors.extend(added.err());
         }
+        ensure_none(errors, others)?;
         table
             .patterns
             .sort_by_key(|(prefix, _)| Reverse(prefix.len()));
-        for (model, entry) in models.iter().zip(&table.entries) {
-            table.add_fallbacks(model, entry)?;
-        }
+        let entries = models.iter().zip(&table.entries);
+        let added = entries.map(|(model, entry)| table.add_fallbacks(model, entry));
+        ensure_none(added.filter_map(Result::err).collect(), others)?;
         table.models = models;
         Ok(table)
     }
@@ -207,23 +221,55 @@ fn check_limits(model: &ModelConfig, config: &DeploymentConfig) -> Result<(), Pr
     Ok(())
 }
 
-fn build_providers(config: &ProvidersConfig) -> Result<Vec<Arc<Provider>>, ProviderConfigError> {
-    let mut providers: Vec<Arc<Provider>> = Vec::new();
-    for entry in &config.providers {
-        if entry.name.is_empty() || entry.name.contains(['/', '*']) {
-            return Err(ProviderConfigError::BadName {
-                entry: format!("providers.{}", entry.name),
-                why: "a provider's name must not be empty or contain / or *",
-            });
+/// Fails with the first of these errors, if there are any, and adds the rest to `others`.
+fn ensure_none(
+    errors: Vec<ProviderConfigError>,
+    others: &mut Vec<ProviderConfigError>,
+) -> Result<(), ProviderConfigError> {
+    let mut errors = errors.into_iter();
+    match errors.next() {
+        None => Ok(()),
+        Some(first) => {
+            others.extend(errors);
+            Err(first)
         }
-        if providers.iter().any(|known| known.name == entry.name) {
-            return Err(ProviderConfigError::Duplicate {
-                entry: format!("providers.{}", entry.name),
-            });
-        }
-        providers.push(Arc::new(Provider::build(entry, &config.env)?));
     }
+}
+
+fn build_providers(
+    config: &ProvidersConfig,
+    others: &mut Vec<ProviderConfigError>,
+) -> Result<Vec<Arc<Provider>>, ProviderConfigError> {
+    let mut providers: Vec<Arc<Provider>> = Vec::new();
+    let mut errors = Vec::new();
+    for entry in &config.providers {
+        match build_provider(entry, &providers, &config.env) {
+            Ok(provider) => providers.push(Arc::new(provider)),
+            Err(error) => errors.push(error),
+        }
+    }
+    ensure_none(errors, others)?;
     Ok(providers)
+}
+
+/// A provider beside those that were built before it.
+fn build_provider(
+    entry: &ProviderConfig,
+    known: &[Arc<Provider>],
+    env: &Env,
+) -> Result<Provider, ProviderConfigError> {
+    if entry.name.is_empty() || entry.name.contains(['/', '*']) {
+        return Err(ProviderConfigError::BadName {
+            entry: format!("providers.{}", entry.name),
+            why: "a provider's name must not be empty or contain / or *",
+        });
+    }
+    if known.iter().any(|known| known.name == entry.name) {
+        return Err(ProviderConfigError::Duplicate {
+            entry: format!("providers.{}", entry.name),
+        });
+    }
+    Provider::build(entry, env)
 }
 
 fn check_price(model: &ModelConfig, price: Option<&Price>) -> Result<(), ProviderConfigError> {

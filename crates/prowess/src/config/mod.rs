@@ -151,7 +151,8 @@ impl Config {
     }
 
     /// Like [`Config::read`], but returns all problems: the unknown keys; if there are none,
-    /// the first value of a wrong type; else the invalid values of every section.
+    /// the first value of a wrong type; else the invalid values: one of every section, of every
+    /// provider and of every model.
     fn read_all(
         text: &str,
         folder: &Path,
@@ -181,8 +182,7 @@ impl Config {
         let raw = ConfigToml::deserialize(toml::Deserializer::from(file.clone()));
         let raw = raw.map_err(|error| ConfigError::from_value(text, file.get_ref(), &error))?;
         let data_dir = server::data_dir(&raw.server, overrides)?;
-        let providers = problems.record(providers::check_all(raw.providers, folder));
-        let providers = providers.unwrap_or_default();
+        let providers = providers::check_all(raw.providers, folder, &mut problems);
         #[cfg(feature = "server")]
         let server = problems.record(server::check::check(&raw.server, overrides, &providers));
         let sandbox = problems.record(sandbox::check(raw.sandbox, &data_dir, overrides));
@@ -205,10 +205,9 @@ impl Config {
         let webhooks = problems.record(webhooks::check::check(&raw.webhooks));
         #[cfg(feature = "server")]
         let batches = problems.record(batches::check::check(&raw.batches));
-        let models = problems.record(models::check_all(raw.models, &providers));
+        let models = models::check_all(raw.models, &providers, &mut problems);
         problems.ensure_none()?;
-        let (Some(sandbox), Some(store), Some(runs), Some(kept), Some(models)) =
-            (sandbox, store, runs, kept, models)
+        let (Some(sandbox), Some(store), Some(runs), Some(kept)) = (sandbox, store, runs, kept)
         else {
             return Err(problems);
         };

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::ConfigError;
 use super::paths;
+use super::problems::ConfigProblems;
 use super::values::DurationSetting;
 
 /// Most kinds that a message names.
@@ -160,13 +161,17 @@ fn kind_schema(kind: &KindDescriptor, name: &str, generator: &mut SchemaGenerato
     })
 }
 
-/// The providers of a configuration file in `folder`.
+/// The valid providers of a configuration file in `folder`; the error of each other one is
+/// recorded.
 pub(super) fn check_all(
     raw: BTreeMap<String, ProviderToml>,
     folder: &Path,
-) -> Result<Vec<ProviderConfig>, ConfigError> {
+    problems: &mut ConfigProblems,
+) -> Vec<ProviderConfig> {
     let checked = raw.into_iter().map(|(name, raw)| raw.0.check(name, folder));
-    checked.collect()
+    checked
+        .filter_map(|provider| problems.record(provider))
+        .collect()
 }
 
 impl ProviderKeys {

@@ -31,9 +31,19 @@ fn everything_that_is_wrong_is_found_at_once() {
             "line 5: `store.urll` is not a setting; did you mean `url`?",
         ]
     );
-    let values = "[server]\nlisten = \"nowhere\"\n[providers.a]\nkind = \"open-ai\"\n";
+    let values = "[server]\nlisten = \"nowhere\"\n[providers.a]\nkind = \"open-ai\"\n\
+                  [providers.b]\nkind = \"antropic\"\n[[models]]\nname = \"c\"\n\
+                  [[models]]\nname = \"d\"\nprovider = \"openai\"\nqueued = 3\n";
     let refused = all_problems(values);
-    assert_eq!(refused.len(), 2, "{refused:?}");
+    let settings = refused.iter().map(|problem| problem.split(": ").nth(1));
+    let expected = [
+        "server.listen",
+        "providers.a.kind",
+        "providers.b.kind",
+        "models.c.provider",
+        "models.d.queued",
+    ];
+    assert_eq!(settings.flatten().collect::<Vec<_>>(), expected);
 }
 
 fn first_problem(text: &str) -> String {

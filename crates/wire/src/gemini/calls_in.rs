@@ -14,7 +14,7 @@ pub(super) struct CallMatcher {
     calls: Vec<PastCall>,
     /// The index of the last call with this id of the client's.
     by_id: HashMap<String, usize>,
-    by_name: HashMap<String, UnansweredCalls>,
+    by_name: HashMap<String, CallsWithoutResult>,
 }
 
 /// A call in the conversation.
@@ -25,7 +25,7 @@ struct PastCall {
 
 /// Where the calls of one tool are that may still be without a response, in order.
 #[derive(Default)]
-struct UnansweredCalls {
+struct CallsWithoutResult {
     without_id: VecDeque<usize>,
     with_id: VecDeque<usize>,
 }

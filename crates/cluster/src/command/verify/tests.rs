@@ -109,7 +109,7 @@ fn forged_changes_are_refused() {
         }];
         changes.files_digest = FileSet::new(changes.changed.clone()).digest();
     });
-    assert!(size.contains("said to have 4 bytes"), "{size}");
+    assert!(size.contains("reported with 4 bytes"), "{size}");
     let removed = refused(|changes| changes.removed.push("../etc".into()));
     assert!(removed.contains("did not exist"), "{removed}");
     for path in ["../a", "/etc/passwd", "x/y", "a\n"] {

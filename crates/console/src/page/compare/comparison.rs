@@ -22,8 +22,8 @@ const MAX_REMARKS: usize = 100;
 #[template(path = "comparison.html")]
 pub(in crate::page) struct Comparison {
     pub(in crate::page) identical: bool,
-    frontmatter: Vec<FieldChange>,
-    files: Vec<FileChange>,
+    frontmatter: Vec<FieldRow>,
+    files: Vec<FileRow>,
     files_unchanged: u64,
     diagnostics: Remarks,
     findings: Remarks,
@@ -33,14 +33,14 @@ pub(in crate::page) struct Comparison {
 }
 
 #[derive(Debug, Deserialize)]
-struct FieldChange {
+struct FieldRow {
     field: String,
     from: Value,
     to: Value,
 }
 
 #[derive(Debug, Deserialize)]
-struct FileChange {
+struct FileRow {
     path: String,
     change: String,
     from: Option<FileState>,
@@ -124,7 +124,7 @@ impl Comparison {
     }
 }
 
-impl FieldChange {
+impl FieldRow {
     fn before(&self) -> Option<String> {
         shown(&self.from)
     }
@@ -142,7 +142,7 @@ fn shown(value: &Value) -> Option<String> {
     }
 }
 
-impl FileChange {
+impl FileRow {
     /// The colour of the change.
     fn badge(&self) -> &'static str {
         match self.change.as_str() {

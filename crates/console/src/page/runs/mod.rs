@@ -88,13 +88,13 @@ struct ListedRun {
 
 #[derive(Deserialize)]
 struct RunList {
-    data: Vec<RunAnswer>,
+    data: Vec<RunJson>,
     next_page: Option<String>,
 }
 
 /// A run, as the API lists it.
 #[derive(Deserialize)]
-struct RunAnswer {
+struct RunJson {
     id: String,
     status: String,
     model: String,
@@ -146,8 +146,8 @@ fn address(path: &str, query: &Fields, page: Option<&str>, limit: Option<&str>) 
     with_query(path, &pairs)
 }
 
-impl From<RunAnswer> for ListedRun {
-    fn from(run: RunAnswer) -> Self {
+impl From<RunJson> for ListedRun {
+    fn from(run: RunJson) -> Self {
         // A kept run in progress has no figures yet.
         let is_counted = run.turns.is_some();
         let count = |number: Option<u64>| format::count(number.unwrap_or_default());

@@ -9,12 +9,12 @@ use crate::api::PageError;
 use crate::query::{Fields, FormFields, segment};
 use crate::visitor::Visitor;
 
-type SkillPath = Path<String>;
+type SkillIdPath = Path<String>;
 type VersionPath = Path<(String, String)>;
 
 pub(super) async fn set_default(
     visitor: Visitor,
-    Path(skill): SkillPath,
+    Path(skill): SkillIdPath,
     FormFields(form): FormFields,
 ) -> Result<Redirect, PageError> {
     let body = json!({ "default_version": required(&form, "version")? });
@@ -25,7 +25,7 @@ pub(super) async fn set_default(
 
 pub(super) async fn set_label(
     visitor: Visitor,
-    Path(skill): SkillPath,
+    Path(skill): SkillIdPath,
     FormFields(form): FormFields,
 ) -> Result<Redirect, PageError> {
     let path = label_path(&skill, required(&form, "label")?);
@@ -36,7 +36,7 @@ pub(super) async fn set_label(
 
 pub(super) async fn delete_label(
     visitor: Visitor,
-    Path(skill): SkillPath,
+    Path(skill): SkillIdPath,
     FormFields(form): FormFields,
 ) -> Result<Redirect, PageError> {
     let path = label_path(&skill, required(&form, "label")?);
@@ -89,7 +89,7 @@ pub(super) async fn delete_version(
 
 pub(super) async fn delete_skill(
     visitor: Visitor,
-    Path(skill): SkillPath,
+    Path(skill): SkillIdPath,
     FormFields(form): FormFields,
 ) -> Result<Redirect, PageError> {
     let path = format!("/v1/skills/{}", segment(&skill));

@@ -17,11 +17,11 @@ struct UsageTab {
     days: &'static str,
     /// Why the runs are not shown.
     refused: Option<String>,
-    runs: Option<RunCounts>,
-    costs: Option<CostCounts>,
+    runs: Option<RunCells>,
+    costs: Option<CostCells>,
 }
 
-struct RunCounts {
+struct RunCells {
     offered: String,
     loaded: String,
     used: String,
@@ -29,7 +29,7 @@ struct RunCounts {
     last_used: Option<Moment>,
 }
 
-struct CostCounts {
+struct CostCells {
     cost: String,
     input: String,
     output: String,
@@ -53,9 +53,9 @@ pub(super) async fn render(context: &TabContext<'_>) -> Result<String, PageError
         Ok(answer) => {
             // A skill without any costs in the period is not in the answer.
             if let Some(found) = answer.pointer("/data/0") {
-                tab.runs = Some(RunCounts::read(found));
+                tab.runs = Some(RunCells::read(found));
                 let is_admin = context.visitor.has_scope("admin");
-                tab.costs = is_admin.then(|| CostCounts::read(found));
+                tab.costs = is_admin.then(|| CostCells::read(found));
             }
         }
         // Reading runs needs a scope of its own.
@@ -65,10 +65,10 @@ pub(super) async fn render(context: &TabContext<'_>) -> Result<String, PageError
     render_tab(&tab)
 }
 
-impl RunCounts {
-    fn read(found: &Value) -> RunCounts {
+impl RunCells {
+    fn read(found: &Value) -> RunCells {
         let number = |name: &str| count(number(found, name));
-        RunCounts {
+        RunCells {
             offered: number("runs_offered"),
             loaded: number("runs_loaded"),
             used: number("runs_used"),
@@ -78,10 +78,10 @@ impl RunCounts {
     }
 }
 
-impl CostCounts {
-    fn read(found: &Value) -> CostCounts {
+impl CostCells {
+    fn read(found: &Value) -> CostCells {
         let cost = found.get("cost").and_then(Value::as_f64);
-        CostCounts {
+        CostCells {
             cost: money(cost.unwrap_or_default()),
             input: count(number(found, "input_tokens")),
             output: count(number(found, "output_tokens")),

@@ -1,7 +1,7 @@
 //! The lines of a file that a remark is about.
 
 /// Lines before and after.
-const AROUND: usize = 2;
+const CONTEXT_LINES: usize = 2;
 /// Characters of a line that are shown.
 const LINE_CHARS: usize = 200;
 
@@ -16,11 +16,11 @@ pub(super) struct SnippetLine {
 
 /// The lines around one, which is counted from 1. None if there is no such line.
 pub(super) fn lines(text: &str, line: usize) -> Vec<SnippetLine> {
-    let first = line.saturating_sub(AROUND).max(1);
+    let first = line.saturating_sub(CONTEXT_LINES).max(1);
     let shown: Vec<SnippetLine> = (1..)
         .zip(text.lines())
         .skip(first - 1)
-        .take_while(|(number, _)| *number <= line + AROUND)
+        .take_while(|(number, _)| *number <= line + CONTEXT_LINES)
         .map(|(number, text)| SnippetLine {
             number,
             text: text.chars().take(LINE_CHARS).collect(),

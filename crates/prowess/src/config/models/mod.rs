@@ -16,6 +16,7 @@ use self::choice::{CooldownToml, StickySetting, StrategySetting};
 use self::deployment::DeploymentToml;
 use self::values::{base_model, limit, price};
 use super::error::ConfigError;
+use super::problems::ConfigProblems;
 use super::values::DurationSetting;
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -139,13 +140,15 @@ pub(super) struct ModelToml {
     cache_breakpoints: Option<bool>,
 }
 
-/// `providers` are the configured ones.
+/// The valid models; the error of each other one is recorded. `providers` are the configured
+/// ones that are valid.
 pub(super) fn check_all(
     raw: Vec<ModelToml>,
     providers: &[ProviderConfig],
-) -> Result<Vec<ModelConfig>, ConfigError> {
+    problems: &mut ConfigProblems,
+) -> Vec<ModelConfig> {
     let checked = raw.into_iter().map(|model| model.check(providers));
-    checked.collect()
+    checked.filter_map(|model| problems.record(model)).collect()
 }
 
 impl ModelToml {

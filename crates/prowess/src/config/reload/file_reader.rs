@@ -68,8 +68,10 @@ impl ConfigReader for ConfigFileReader {
         }
         (self.adjust)(&mut config.server);
         let runs = config.run_settings();
-        let providers = Providers::new(config.gateway)
-            .map_err(|error| ReloadError::Invalid(vec![ConfigError::from(error).to_string()]))?;
+        let providers = Providers::new_with_all_errors(config.gateway).map_err(|errors| {
+            let errors = errors.into_iter().map(ConfigError::from);
+            ReloadError::Invalid(errors.map(|error| error.to_string()).collect())
+        })?;
         providers.take_over(&in_use.providers);
         *in_use = ConfigInUse {
             written,

@@ -20,11 +20,11 @@ pub(in crate::config) fn check(
 }
 
 /// Reads a variable; an empty one is as none.
-type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
+type ReadVariable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 fn read(
     raw: &TelemetryToml,
-    variables: Variables<'_>,
+    variables: ReadVariable<'_>,
 ) -> Result<Option<TelemetrySettings>, ConfigError> {
     let is_disabled =
         variables("OTEL_SDK_DISABLED").is_some_and(|text| text.eq_ignore_ascii_case("true"));
@@ -54,14 +54,14 @@ fn read(
 }
 
 /// A variable of traces, or else of everything that is exported.
-fn exporter_variable(name: &str, variables: Variables<'_>) -> Option<String> {
+fn exporter_variable(name: &str, variables: ReadVariable<'_>) -> Option<String> {
     variables(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}"))
         .or_else(|| variables(&format!("OTEL_EXPORTER_OTLP_{name}")))
 }
 
 fn check_protocol(
     ProtocolSetting::HttpProtobuf: ProtocolSetting,
-    variables: Variables<'_>,
+    variables: ReadVariable<'_>,
 ) -> Result<(), ConfigError> {
     match exporter_variable("PROTOCOL", variables) {
         Some(other) if other != PROTOCOL => {
@@ -76,7 +76,7 @@ fn check_protocol(
     }
 }
 
-fn compression(raw: &TelemetryToml, variables: Variables<'_>) -> CompressionSetting {
+fn compression(raw: &TelemetryToml, variables: ReadVariable<'_>) -> CompressionSetting {
     let variable = || match exporter_variable("COMPRESSION", variables)?.as_str() {
         "gzip" => Some(CompressionSetting::Gzip),
         _ => None,
@@ -86,7 +86,7 @@ fn compression(raw: &TelemetryToml, variables: Variables<'_>) -> CompressionSett
         .unwrap_or(CompressionSetting::None)
 }
 
-fn endpoint(raw: &TelemetryToml, variables: Variables<'_>) -> Result<String, ConfigError> {
+fn endpoint(raw: &TelemetryToml, variables: ReadVariable<'_>) -> Result<String, ConfigError> {
     const SETTING: &str = "telemetry.otlp_endpoint";
     // This one is the whole URL.
     if let (None, Some(traces)) = (

@@ -8,30 +8,30 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-const SECOND: u64 = 1_000;
-const DAY: u64 = 24 * 3_600 * SECOND;
+const SECOND_MILLIS: u64 = 1_000;
+const DAY_MILLIS: u64 = 24 * 3_600 * SECOND_MILLIS;
 
 /// Longer times are refused: they are mistakes, and cannot be added to any moment.
-const LONGEST: u64 = 36_500 * DAY;
+const MAX_MILLIS: u64 = 36_500 * DAY_MILLIS;
 
 /// The units, with their length in milliseconds; the longest first.
 const UNITS: [(&str, u64); 5] = [
-    ("d", DAY),
-    ("h", 3_600 * SECOND),
-    ("m", 60 * SECOND),
-    ("s", SECOND),
+    ("d", DAY_MILLIS),
+    ("h", 3_600 * SECOND_MILLIS),
+    ("m", 60 * SECOND_MILLIS),
+    ("s", SECOND_MILLIS),
     ("ms", 1),
 ];
 
 /// A length of time whose plain number is in days.
-pub(in crate::config) type Days = DurationSetting<DAY>;
+pub(in crate::config) type Days = DurationSetting<DAY_MILLIS>;
 /// A length of time whose plain number is in milliseconds.
 pub(in crate::config) type Milliseconds = DurationSetting<1>;
 
 /// A length of time: `"250ms"`, `"30s"`, `"5m"`, `"2h"`, `"7d"`, or a plain number of the unit
 /// that has `PLAIN` milliseconds; without that, of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::config) struct DurationSetting<const PLAIN: u64 = SECOND>(Duration);
+pub(in crate::config) struct DurationSetting<const PLAIN: u64 = SECOND_MILLIS>(Duration);
 
 impl<const PLAIN: u64> DurationSetting<PLAIN> {
     pub(in crate::config) const fn from_millis(millis: u64) -> Self {
@@ -55,14 +55,14 @@ impl<const PLAIN: u64> DurationSetting<PLAIN> {
     const fn plain_unit() -> &'static str {
         match PLAIN {
             1 => "milliseconds",
-            DAY => "days",
+            DAY_MILLIS => "days",
             _ => "seconds",
         }
     }
 
     fn from_count(count: u64, unit: u64) -> Option<Self> {
         let millis = count.checked_mul(unit)?;
-        (millis <= LONGEST).then_some(DurationSetting::from_millis(millis))
+        (millis <= MAX_MILLIS).then_some(DurationSetting::from_millis(millis))
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -200,12 +200,12 @@ mod tests {
             ("seconds = \"30s\"", 30_000),
             ("seconds = \"5m\"", 300_000),
             ("millis = \"2h\"", 7_200_000),
-            ("days = \"7d\"", 7 * DAY),
+            ("days = \"7d\"", 7 * DAY_MILLIS),
             ("seconds = 30", 30_000),
-            ("days = 2", 2 * DAY),
+            ("days = 2", 2 * DAY_MILLIS),
             ("millis = 300", 300),
             ("seconds = \"0s\"", 0),
-            ("days = 36500", LONGEST),
+            ("days = 36500", MAX_MILLIS),
         ] {
             assert_eq!(
                 read(written),
@@ -255,8 +255,9 @@ mod tests {
             millis = millis
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(step);
-            let duration =
-                DurationSetting::<SECOND>::from_millis((millis % 30_000) * unit % LONGEST);
+            let duration = DurationSetting::<SECOND_MILLIS>::from_millis(
+                (millis % 30_000) * unit % MAX_MILLIS,
+            );
             assert_eq!(DurationSetting::parse(&duration.to_string()), Ok(duration));
         }
     }

@@ -124,7 +124,7 @@ mod tests {
         let with_url = |url: &str| endpoint(&format!("url = \"{url}\"\nsecret = \"{SECRET}\""));
         insta::assert_snapshot!(endpoint("url = \"https://a.test\"\nsecret = \"MfKQ9r8G\""), @"webhooks.endpoints.secret: is not a webhook secret: `whsec_` and the base64 of 24 to 64 random bytes, for instance from `echo whsec_$(openssl rand -base64 32)`");
         insta::assert_snapshot!(endpoint("url = \"https://a.test\"\nsecret = \"env:NOT_SET_HERE\""), @"webhooks.endpoints.secret: the environment has no variable `NOT_SET_HERE`, or it is not text");
-        insta::assert_snapshot!(with_url("a.test"), @"webhooks.endpoints.url: the text is not a URL: relative URL without a base");
+        insta::assert_snapshot!(with_url("a.test"), @"webhooks.endpoints.url: the URL must begin with https:// or http://");
         insta::assert_snapshot!(with_url("http://10.0.0.1/"), @"webhooks: `10.0.0.1` has the address 10.0.0.1, which is not public; the setting `webhooks.allow_private` permits it");
         insta::assert_snapshot!(endpoint(&format!("url = \"https://a.test\"\nsecret = \"{SECRET}\"\nevents = [\"run.ended\"]")), @"webhooks.endpoints.events: `run.ended` is not an event; available: response.completed, response.failed, response.cancelled, response.incomplete, run.completed, run.failed, run.cancelled, run.incomplete");
         insta::assert_snapshot!(problem("allow = [\"*\"]"), @"webhooks.allow: `*` is not a host: write example.com, example.com:8443, or *.example.com for all of its subdomains");

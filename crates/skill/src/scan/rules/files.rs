@@ -114,7 +114,7 @@ fn check_archive(view: &FileView<'_>, magic: FileMagic, log: &mut FindingCollect
 
 /// The family of formats an ending promises.
 #[derive(PartialEq, Eq, Clone, Copy)]
-enum Family {
+enum FileFamily {
     Media,
     Pdf,
     Archive,
@@ -122,18 +122,18 @@ enum Family {
     Text,
 }
 
-fn promised_family(ending: &str) -> Option<Family> {
+fn promised_family(ending: &str) -> Option<FileFamily> {
     Some(match ending {
         "png" | "jpg" | "jpeg" | "gif" | "webp" | "ico" | "tif" | "tiff" | "mp3" | "mp4"
-        | "wav" | "ogg" | "ttf" | "otf" | "woff" | "woff2" => Family::Media,
-        "pdf" => Family::Pdf,
+        | "wav" | "ogg" | "ttf" | "otf" | "woff" | "woff2" => FileFamily::Media,
+        "pdf" => FileFamily::Pdf,
         "zip" | "gz" | "tgz" | "tar" | "bz2" | "xz" | "7z" | "rar" | "whl" | "jar" | "skill" => {
-            Family::Archive
+            FileFamily::Archive
         }
         "docx" | "xlsx" | "pptx" | "docm" | "xlsm" | "pptm" | "doc" | "xls" | "ppt" | "odt"
-        | "ods" | "odp" | "dotx" | "potx" => Family::Office,
+        | "ods" | "odp" | "dotx" | "potx" => FileFamily::Office,
         "md" | "txt" | "json" | "yaml" | "yml" | "toml" | "csv" | "xml" | "html" | "css"
-        | "svg" | "py" | "js" | "ts" | "sh" | "rst" | "ini" | "cfg" | "log" => Family::Text,
+        | "svg" | "py" | "js" | "ts" | "sh" | "rst" | "ini" | "cfg" | "log" => FileFamily::Text,
         _ => return None,
     })
 }
@@ -146,14 +146,16 @@ fn check_mismatch(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
         (_, FileKind::Binary(FileMagic::Executable(_) | FileMagic::Bytecode(_))) => {
             ScanSeverity::Critical
         }
-        (Family::Text, FileKind::Binary(FileMagic::Unknown)) => ScanSeverity::Medium,
-        (Family::Text, FileKind::Binary(_)) => ScanSeverity::High,
-        (Family::Text, _) => return,
-        (Family::Media, FileKind::Binary(FileMagic::Media(_) | FileMagic::Unknown)) => return,
-        (Family::Pdf, FileKind::Binary(FileMagic::Pdf)) => return,
-        (Family::Archive, FileKind::Binary(FileMagic::Archive(_) | FileMagic::OfficeZip)) => return,
+        (FileFamily::Text, FileKind::Binary(FileMagic::Unknown)) => ScanSeverity::Medium,
+        (FileFamily::Text, FileKind::Binary(_)) => ScanSeverity::High,
+        (FileFamily::Text, _) => return,
+        (FileFamily::Media, FileKind::Binary(FileMagic::Media(_) | FileMagic::Unknown)) => return,
+        (FileFamily::Pdf, FileKind::Binary(FileMagic::Pdf)) => return,
+        (FileFamily::Archive, FileKind::Binary(FileMagic::Archive(_) | FileMagic::OfficeZip)) => {
+            return;
+        }
         (
-            Family::Office,
+            FileFamily::Office,
             FileKind::Binary(FileMagic::OfficeZip | FileMagic::OfficeOle | FileMagic::Archive(_)),
         ) => {
             return;
@@ -220,7 +222,7 @@ fn check_hidden(view: &FileView<'_>, log: &mut FindingCollector<'_>) {
         let posed = stem.rsplit_once('.').is_some_and(|(_, middle)| {
             matches!(
                 promised_family(middle),
-                Some(Family::Media | Family::Pdf | Family::Office)
+                Some(FileFamily::Media | FileFamily::Pdf | FileFamily::Office)
             ) || middle == "txt"
         });
         if code && posed {
