@@ -350,10 +350,10 @@ async fn a_connection_of_http_2_announces_a_hundred_streams_and_small_windows() 
     let mut connection = running.send(&h2_settings(&[])).await;
     let first = next_frame(&mut connection).await;
     assert_eq!((first.kind, first.flags, first.stream), (SETTINGS, 0, 0));
-    let announced = |setting: u8| {
+    let announced = |number: u8| {
         first.payload.chunks_exact(6).find_map(|setting| {
             let (id, value) = setting.split_at(2);
-            (id == [0, setting]).then(|| u32::from_be_bytes(value.try_into().unwrap()))
+            (id == [0, number]).then(|| u32::from_be_bytes(value.try_into().unwrap()))
         })
     };
     // SETTINGS_MAX_CONCURRENT_STREAMS and SETTINGS_INITIAL_WINDOW_SIZE.
