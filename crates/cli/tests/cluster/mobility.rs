@@ -30,9 +30,10 @@ fn digest(output: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_elsewhere_sees_exactly_the_committed_files() {
-    // The largest container that there can be, or one that takes seconds.
+    // The largest container that there can be, or one that takes seconds. Each small file takes a
+    // block of its limit of 512 MiB.
     let (bytes, files) = match is_soak() {
-        true => (500 << 20, 9_800),
+        true => (460 << 20, 9_800),
         false => (32 << 20, 2_000),
     };
     let mut bed = ClusterBed::start().await;
