@@ -229,12 +229,12 @@ fn an_output_without_a_call_is_that_of_a_call() {
 
 #[test]
 fn what_another_agent_writes_is_a_message_of_the_user() {
-    let item = json!({"type": "agent_message", "author": "/root", "recipient": "/root/helper",
+    let item = json!({"type": "agent_message", "author": "/lead", "recipient": "/lead/helper",
         "content": [{"type": "input_text", "text": "Count the files."}]});
     for (dialect, sent) in sent(std::slice::from_ref(&item)) {
         let text = sent.body.to_string();
         assert!(
-            text.contains("Message from /root:\\n\\nCount the files."),
+            text.contains("Message from /lead:\\n\\nCount the files."),
             "{dialect:?}: {text}"
         );
         assert_eq!(dropped(&sent), Vec::<&str>::new(), "{dialect:?}");
@@ -244,7 +244,7 @@ fn what_another_agent_writes_is_a_message_of_the_user() {
             assert_eq!(roles, ["user", "user", "assistant", "user"]);
         }
     }
-    let secret = json!({"type": "agent_message", "author": "/root", "recipient": "/root/helper",
+    let secret = json!({"type": "agent_message", "author": "/lead", "recipient": "/lead/helper",
         "content": [{"type": "encrypted_content", "encrypted_content": "gAAA"}]});
     for (dialect, sent) in sent(&[secret]) {
         assert_eq!(dropped(&sent), ["input[1]"], "{dialect:?}");
