@@ -25,7 +25,8 @@ use super::pending_events::PendingEvents;
 #[cfg(test)]
 mod tests;
 
-/// How long events wait for others before they are stored together.
+/// How long events wait for others before they are stored together. Steps store what waits, so a
+/// run with quick steps stores nothing apart.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(40);
 /// How long it is tried to note that a run is given up, and how often: the database is back by then,
 /// if that is why.
@@ -362,18 +363,20 @@ impl RunJournal {
     /// store has not answered when the lease is about to run out.
     pub(crate) async fn maintain(&self) -> Option<JournalStop> {
         let mut is_over = self.is_over.subscribe();
-        // Not at once: what a quick run has written by then is stored with its next step.
-        let first = tokio::time::Instant::now() + FLUSH_INTERVAL;
-        let mut interval = tokio::time::interval_at(first, FLUSH_INTERVAL);
-        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut wait = FLUSH_INTERVAL;
         loop {
             tokio::select! {
                 biased;
                 _ = is_over.wait_for(|is_over| *is_over) => return None,
-                _ = interval.tick() => {}
+                () = tokio::time::sleep(wait) => {}
+            }
+            wait = FLUSH_INTERVAL.saturating_sub(self.pending().longest_wait());
+            let is_due = wait.is_zero();
+            if is_due {
+                wait = FLUSH_INTERVAL;
             }
             let writing = async {
-                let result = self.note_loss(self.flush_and_renew().await);
+                let result = self.note_loss(self.flush_and_renew(is_due).await);
                 // Read last: what is refused because of it is no loss. A step may have the lock,
                 // and get no answer either.
                 (result, self.owned.lock().await.is_handed_over)
@@ -397,8 +400,10 @@ impl RunJournal {
         }
     }
 
-    async fn flush_and_renew(&self) -> Result<(), JournalStop> {
-        self.flush().await?;
+    async fn flush_and_renew(&self, is_flush_due: bool) -> Result<(), JournalStop> {
+        if is_flush_due {
+            self.flush().await?;
+        }
         self.renew_if_due().await
     }
 
