@@ -23,7 +23,7 @@ use crate::quota::StorageLimits;
 use crate::readiness::ReadinessCache;
 use crate::resolve::ResolveCache;
 use crate::skill_costs::PastCosts;
-use crate::skill_index::{BlockCache, MergeQueue, PageCache, RecentCache, TermCache};
+use crate::skill_index::{BlockCache, MergeQueue, PageCache, PageReads, RecentCache, TermCache};
 use crate::skill_vectors::VectorCache;
 use crate::skills::RoutedCache;
 use crate::usage::PastUsage;
@@ -39,6 +39,7 @@ struct StoreInner {
     resolve_cache: ResolveCache,
     block_cache: BlockCache,
     page_cache: PageCache,
+    page_reads: PageReads,
     recent_cache: RecentCache,
     term_cache: TermCache,
     routed_cache: RoutedCache,
@@ -83,6 +84,7 @@ impl Store {
                 resolve_cache: ResolveCache::new(config.freshness, config.cache_bytes),
                 block_cache: BlockCache::default(),
                 page_cache: PageCache::default(),
+                page_reads: PageReads::default(),
                 recent_cache: RecentCache::default(),
                 term_cache: TermCache::default(),
                 routed_cache: RoutedCache::default(),
@@ -157,6 +159,10 @@ impl Store {
 
     pub(crate) fn page_cache(&self) -> &PageCache {
         &self.0.page_cache
+    }
+
+    pub(crate) fn page_reads(&self) -> &PageReads {
+        &self.0.page_reads
     }
 
     pub(crate) fn recent_cache(&self) -> &RecentCache {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use prowess_ranking::{CorpusStats, FieldCounts, FieldNorms};
+use prowess_ranking::{CorpusStats, FieldCounts, FieldNorms, SkillQuery};
 
-use super::limits::{MAX_KEPT_TERM_BYTES, TERM_CACHE_BYTES};
+use super::block_rows::page_key;
+use super::indexed_page::IndexedPage;
+use super::limits::{MAX_KEPT_TERM_BYTES, PAGE_CACHE_BYTES, TERM_CACHE_BYTES};
 use super::model_tests::{Case, QUERIES, new_config};
 use super::posting::{PlacedCounts, PostingWriter};
 use super::term_cache::{KeptList, KeptTerm, TermCache, TermKey, WeighedList};
@@ -60,6 +62,7 @@ fn a_store_that_has_answered_many_queries_ranks_like_one_that_has_answered_none(
                     1 => case.update(usize::from(number) / 3, &words).await,
                     3 => case.delete(usize::from(number) / 4).await,
                     4 => warm.merge_tenant(&case.tenant).await.unwrap(),
+                    2 => warm.merge_quiet_tenant(&case.tenant).await.unwrap(),
                     _ => {}
                 }
                 case.check().await;
@@ -92,6 +95,49 @@ fn lists_in_memory_are_ranked_without_their_pages() {
         store.term_cache().0.invalidate_all();
         let found = store.route_skills(&case.tenant, QUERIES[0], 20).await;
         assert!(found.is_err(), "{found:?}");
+    });
+}
+
+#[test]
+fn a_block_is_read_ahead_when_many_of_its_pages_were_read_and_there_is_room() {
+    run(async {
+        let (config, _folder) = new_config(Database::Sqlite);
+        let store = Store::open(&config).await.unwrap();
+        let mut case = Case::new(&store).await;
+        for number in 0..12u8 {
+            case.create(&[number, 9 * number, 7, 90, 10 * number]).await;
+        }
+        store.merge_quiet_tenant(&case.tenant).await.unwrap();
+        let expected = rankings(&store, &case.tenant, false).await;
+        assert!(!expected.is_empty());
+
+        let other = Store::open(&config).await.unwrap();
+        let query = SkillQuery::parse("w0");
+        let snapshot = other.index_snapshot(&case.tenant, &query).await;
+        let snapshot = snapshot.unwrap().unwrap();
+        let [block] = snapshot.blocks.as_slice() else {
+            panic!("{} blocks", snapshot.blocks.len());
+        };
+        let pages = block.documents.directory.pages();
+        assert!(pages > 8, "{pages}");
+        let cache = &other.page_cache().0;
+        let read = async || {
+            let keys = (0..pages / 4).map(|page| page_key(block.id, page));
+            let read = other.read_pages(keys.collect()).await.unwrap().unwrap();
+            assert_eq!(read.read_of(block.id), pages / 4);
+            other.read_ahead(&snapshot, &read).await
+        };
+        let capacity = usize::try_from(PAGE_CACHE_BYTES).unwrap();
+        let other_pages = IndexedPage::new(Vec::with_capacity(capacity - 5_000)).unwrap();
+        cache.insert(-1, Arc::new(other_pages)).await;
+        assert!(read().await.is_none());
+        assert!(cache.contains_key(&-1));
+        cache.invalidate_all();
+        read().await.unwrap().await.unwrap();
+
+        let sql = Sql::new("DELETE FROM skill_pages");
+        other.db().execute(sql).await.unwrap();
+        assert_eq!(rankings(&other, &case.tenant, false).await, expected);
     });
 }
 

@@ -9,6 +9,11 @@ pub(super) const MAX_RECENT_DOCUMENTS: i64 = if cfg!(test) { 4 } else { 64 };
 pub(super) const MAX_RECENT_BYTES: i64 = 512 << 10;
 /// Neighbouring blocks of one size that are merged.
 pub(super) const MERGED_BLOCKS: usize = if cfg!(test) { 3 } else { 8 };
+/// How much smaller than all later blocks together a block may be without being merged with them,
+/// once the tenant's index is not changing. Each merge makes it larger by a third at least.
+pub(super) const QUIET_MERGE_RATIO: u64 = 3;
+/// For how long a tenant's index has got no block when it is not changing.
+pub(super) const QUIET_AFTER: Duration = Duration::from_secs(2);
 /// Documents of a block that is not merged any more.
 pub(super) const MAX_BLOCK_DOCUMENTS: u64 = if cfg!(test) { 40 } else { 32_768 };
 /// Bytes of a page. PostgreSQL stores rows of up to 8 kB in one place.
@@ -39,7 +44,11 @@ pub(super) const MAX_KEPT_TERM_BYTES: usize = (TERM_CACHE_BYTES / 8) as usize;
 /// Memory for pages that queries have read, of all tenants together. They are read for lists that
 /// are not in memory: neighbouring terms are on the same pages, and new terms of a query often on
 /// pages of other queries.
-pub(super) const PAGE_CACHE_BYTES: u64 = 16 << 20;
+pub(super) const PAGE_CACHE_BYTES: u64 = 32 << 20;
+/// The share of a block's pages that queries read before all are read, if there is room.
+pub(super) const READ_AHEAD_SHARE: usize = 8;
+/// Pages that are read by one statement then.
+pub(super) const READ_AHEAD_PAGES: usize = if cfg!(test) { 2 } else { 256 };
 /// Memory for the terms of recent documents and their indexes, of all tenants together. Without it,
 /// each search reads all of them: up to 512 KB.
 pub(super) const RECENT_CACHE_BYTES: u64 = 24 << 20;

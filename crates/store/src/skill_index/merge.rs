@@ -5,13 +5,14 @@
 //! ones and carries over the documents that died meanwhile. Another server may do the same:
 //! the first one wins, and the other removes what it has written.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::block::BlockDocuments;
 use super::block_rows::{BlockState, NewBlock, insert_pages, new_block_id, set_state};
 use super::dead::DeadSet;
 use super::limits::PAGE_ROWS;
-use super::merge_plan::{BlockSize, plan_merge};
+use super::merge_plan::{BlockSize, plan_merge, plan_quiet_merge};
 use super::page::{PageDirectory, PageWriter};
 use super::page_cursor::BlockCursor;
 use super::posting::{PlacedCounts, PostingReader};
@@ -38,9 +39,23 @@ impl Store {
     /// Merges the tenant's blocks as long as there is something to merge.
     pub(super) async fn merge_tenant(&self, tenant: &TenantId) -> Result<()> {
         self.drop_unused_blocks().await?;
+        self.merge_by(tenant, plan_merge).await
+    }
+
+    /// Merges the blocks of a tenant whose index is not changing, so that fewer remain.
+    pub(super) async fn merge_quiet_tenant(&self, tenant: &TenantId) -> Result<()> {
+        let plan = |blocks: &[_]| plan_merge(blocks).or_else(|| plan_quiet_merge(blocks));
+        self.merge_by(tenant, plan).await
+    }
+
+    async fn merge_by(
+        &self,
+        tenant: &TenantId,
+        plan: impl Fn(&[BlockSize]) -> Option<Range<usize>>,
+    ) -> Result<()> {
         for _ in 0..MAX_MERGES {
             let rows = self.db().fetch_all(select_live(tenant)).await?;
-            let Some(run) = plan_merge(&sizes(&rows)?) else {
+            let Some(run) = plan(&sizes(&rows)?) else {
                 break;
             };
             let Some(inputs) = self.open_inputs(rows.get(run).unwrap_or_default()).await? else {

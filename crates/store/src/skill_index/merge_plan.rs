@@ -1,12 +1,14 @@
 //! Which blocks to merge: so few remain that a query reads few pages, and so seldom that a
-//! document is copied a few times in its life.
+//! document is copied a few times in its life. While skills are uploaded one after the other, most
+//! blocks wait for others of their size. Once an index is not changing, they are merged anyway: a
+//! query reads the pages of its terms in each of them.
 //!
 //! Blocks are merged with their neighbours only, so that the numbers of a block's documents
 //! never overlap those of another.
 
 use std::ops::Range;
 
-use super::limits::{MAX_BLOCK_DOCUMENTS, MAX_RECENT_DOCUMENTS, MERGED_BLOCKS};
+use super::limits::{MAX_BLOCK_DOCUMENTS, MAX_RECENT_DOCUMENTS, MERGED_BLOCKS, QUIET_MERGE_RATIO};
 
 /// Neighbouring blocks below a size that are not merged, whatever they have.
 const MAX_SMALL_BLOCKS: usize = 3 * MERGED_BLOCKS;
@@ -43,6 +45,26 @@ pub(super) fn plan_merge(blocks: &[BlockSize]) -> Option<Range<usize>> {
         }
     }
     None
+}
+
+/// The blocks to merge next of an index that is not changing: the last ones, beginning with the
+/// first that is not much larger than all after it together.
+///
+/// Of those that remain, each is more than [`QUIET_MERGE_RATIO`] times as large as all later ones,
+/// unless together they were too large for a block.
+pub(super) fn plan_quiet_merge(blocks: &[BlockSize]) -> Option<Range<usize>> {
+    let mut plan = None;
+    let mut later = 0u64;
+    for (at, block) in blocks.iter().enumerate().rev() {
+        if later + block.live > MAX_BLOCK_DOCUMENTS {
+            break;
+        }
+        if at + 1 < blocks.len() && block.live <= QUIET_MERGE_RATIO.saturating_mul(later) {
+            plan = Some(at..blocks.len());
+        }
+        later += block.live;
+    }
+    plan
 }
 
 /// The neighbouring blocks that are each below a limit.
@@ -91,7 +113,47 @@ mod tests {
         assert_eq!(plan_merge(&blocks), Some(1..2));
     }
 
+    #[test]
+    fn the_last_blocks_are_merged_once_an_index_is_not_changing() {
+        let plan = |sizes: &[u64]| plan_quiet_merge(&live(sizes));
+        assert_eq!(plan(&[]), None);
+        assert_eq!(plan(&[4]), None);
+        assert_eq!(plan(&[4, 4]), Some(0..2));
+        assert_eq!(plan(&[12, 4]), Some(0..2));
+        assert_eq!(plan(&[13, 4]), None);
+        assert_eq!(plan(&[24, 4, 4]), Some(0..3));
+        assert_eq!(plan(&[25, 4, 4]), Some(1..3));
+        // Together they would be too large.
+        assert_eq!(plan(&[30, 12]), None);
+        assert_eq!(plan(&[30, 8, 4]), Some(1..3));
+        assert_eq!(plan(&[40, 40]), None);
+    }
+
     proptest! {
+        #[test]
+        fn an_index_that_is_not_changing_has_a_few_blocks(
+            mut sizes in prop::collection::vec(0..30u64, 0..40),
+        ) {
+            let mut rounds = 0;
+            while let Some(run) = plan_quiet_merge(&live(&sizes)) {
+                prop_assert!(run.len() > 1 && run.end == sizes.len());
+                let merged: u64 = sizes[run.clone()].iter().sum();
+                prop_assert!(merged <= MAX_BLOCK_DOCUMENTS);
+                sizes.splice(run, (merged > 0).then_some(merged));
+                rounds += 1;
+                prop_assert!(rounds <= 40, "merging does not end: {:?}", sizes);
+            }
+            // All but those that are too large together.
+            let mut last = 0;
+            for (at, size) in sizes.iter().enumerate().rev() {
+                if last + size > MAX_BLOCK_DOCUMENTS {
+                    break;
+                }
+                prop_assert!(at + 1 == sizes.len() || *size > QUIET_MERGE_RATIO * last);
+                last += size;
+            }
+        }
+
         /// However documents die, few blocks remain and merging ends.
         #[test]
         fn few_blocks_remain(deaths in prop::collection::vec((0..1_000usize, any::<bool>()), 200)) {

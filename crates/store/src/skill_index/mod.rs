@@ -30,6 +30,7 @@
 //! | `posting` | a document in the list of a term, as bytes |
 //! | `page` | sorted terms with their postings, as pages; the directory of a block's pages |
 //! | `indexed_page`, `page_cache` | a page in memory with the places of its entries; those that were read |
+//! | `page_read_ahead` | reading all pages of a block that queries need many of |
 //! | `block` | the documents of a block, as bytes |
 //! | `dead` | the set of a block's dead documents |
 //! | `block_rows` | blocks in the database: states, inserting, cleaning up |
@@ -62,6 +63,7 @@ mod model_tests;
 mod page;
 mod page_cache;
 mod page_cursor;
+mod page_read_ahead;
 mod posting;
 mod query_lists;
 mod query_pages;
@@ -80,6 +82,7 @@ pub(crate) use document_terms::{models_may_load, row_terms, version_terms, when_
 pub(crate) use lookup::{Explanation, RankedDocument, check_query};
 pub(crate) use merge_queue::MergeQueue;
 pub(crate) use page_cache::PageCache;
+pub(crate) use page_read_ahead::PageReads;
 pub(crate) use query_pages::number_list;
 pub(crate) use recent_cache::RecentCache;
 pub(crate) use term_cache::TermCache;

@@ -43,6 +43,7 @@ enum Action {
     Delete(usize),
     DeleteLatest(usize),
     Merge,
+    MergeQuiet,
 }
 
 fn actions() -> impl Strategy<Value = Vec<(Action, Option<u32>)>> {
@@ -53,6 +54,7 @@ fn actions() -> impl Strategy<Value = Vec<(Action, Option<u32>)>> {
         3 => any::<usize>().prop_map(Action::Delete),
         1 => any::<usize>().prop_map(Action::DeleteLatest),
         3 => Just(Action::Merge),
+        1 => Just(Action::MergeQuiet),
     ];
     let crash = prop_oneof![3 => Just(None), 1 => (0..MAX_CRASH_POINT).prop_map(Some)];
     prop::collection::vec((action, crash), 1..60)
@@ -122,6 +124,7 @@ impl<'a> Case<'a> {
         match action {
             Action::Create(words) => self.create(words).await,
             Action::Merge => drop(self.store.merge_tenant(&self.tenant).await),
+            Action::MergeQuiet => drop(self.store.merge_quiet_tenant(&self.tenant).await),
             Action::Update(at, words) if count > 0 => self.update(at % count, words).await,
             Action::Delete(at) if count > 0 => self.delete(at % count).await,
             Action::DeleteLatest(at) if count > 0 => self.delete_latest(at % count).await,
@@ -323,6 +326,11 @@ fn blocks_are_merged_and_what_is_merged_is_removed_later() {
             assert!((1..8).contains(&blocks["live"]), "{blocks:?}");
             assert!(blocks["retired"] > 8, "{blocks:?}");
             assert!(!blocks.contains_key("building"), "{blocks:?}");
+            // At most 60 documents are live: one block has 40, one the rest.
+            store.merge_quiet_tenant(&case.tenant).await.unwrap();
+            let blocks = case.blocks().await;
+            assert!((1..3).contains(&blocks["live"]), "{blocks:?}");
+            case.check().await;
             let sql = Sql::new("UPDATE skill_blocks SET changed_at = 0");
             store.db().execute(sql).await.unwrap();
             store.merge_tenant(&case.tenant).await.unwrap();

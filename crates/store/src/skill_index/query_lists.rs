@@ -119,6 +119,11 @@ impl Store {
         let pages = self
             .read_pages(missing.flat_map(TermRange::keys).collect())
             .await?;
+        if let Some(pages) = &pages
+            && pages.read() > 0
+        {
+            drop(self.read_ahead(snapshot, pages).await);
+        }
         Ok(pages.map(|pages| QueryLists {
             norms,
             terms,

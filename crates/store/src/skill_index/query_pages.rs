@@ -22,6 +22,9 @@ pub(super) struct QueryPages {
     keys: Vec<i64>,
     /// In order of their keys.
     pages: Vec<Arc<IndexedPage>>,
+    /// The keys of those that were not in memory, ascending, and their bytes there.
+    read: Vec<i64>,
+    read_bytes: usize,
 }
 
 /// The pages of a block that may have a term.
@@ -44,6 +47,22 @@ impl QueryPages {
     /// Bytes of all pages.
     pub(super) fn bytes(&self) -> usize {
         self.pages.iter().map(|page| page.len()).sum()
+    }
+
+    /// How many pages were not in memory.
+    pub(super) fn read(&self) -> usize {
+        self.read.len()
+    }
+
+    /// How many of a block were not in memory.
+    pub(super) fn read_of(&self, block: i64) -> usize {
+        let before = |end: i64| self.read.partition_point(|key| *key < end);
+        before(page_key(block + 1, 0)) - before(page_key(block, 0))
+    }
+
+    /// Bytes that those take in memory.
+    pub(super) fn read_bytes(&self) -> usize {
+        self.read_bytes
     }
 
     /// The pages of a range, all of whose keys were read.
@@ -69,11 +88,13 @@ impl Store {
             }
             pages.push(page);
         }
+        let mut read_bytes = 0;
         if !missing.is_empty() {
             let sql = select_pages(self.db().database(), &missing);
             for row in self.db().fetch_all(sql).await? {
                 let content = row.optional_bytes("content")?.unwrap_or_default();
                 let (key, page) = (row.int("key")?, Arc::new(IndexedPage::new(content)?));
+                read_bytes += page.memory();
                 cache.insert(key, Arc::clone(&page)).await;
                 let place = keys.binary_search(&key).ok();
                 if let Some(found) = place.and_then(|place| pages.get_mut(place)) {
@@ -82,7 +103,12 @@ impl Store {
             }
         }
         let pages: Option<Vec<_>> = pages.into_iter().collect();
-        Ok(pages.map(|pages| QueryPages { keys, pages }))
+        Ok(pages.map(|pages| QueryPages {
+            keys,
+            pages,
+            read: missing,
+            read_bytes,
+        }))
     }
 }
 

@@ -28,8 +28,9 @@ const MAX_REPEATS: usize = 50;
 const REPEAT_PAUSE: Duration = Duration::from_millis(20);
 /// The server has finished its background work when it needs less CPU time than this in an
 /// interval.
-const IDLE_CPU: Duration = Duration::from_millis(10);
-const SETTLE_INTERVAL: Duration = Duration::from_millis(500);
+const IDLE_CPU: Duration = Duration::from_millis(60);
+/// The server merges its index two seconds after the last upload.
+const SETTLE_INTERVAL: Duration = Duration::from_secs(3);
 const SETTLE_LIMIT: Duration = Duration::from_secs(300);
 
 /// A running server, and which skill of the pool each stored skill is.
