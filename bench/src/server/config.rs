@@ -22,8 +22,10 @@ pub(super) const SCRIPTED_MODEL: &str = "scripted/model";
 pub enum ScriptedCommand {
     /// Prints something.
     Print,
-    /// Leaves a file behind.
+    /// Leaves a file behind, with the same content each time.
     Note,
+    /// Gives that file another content each time.
+    Change,
     /// Prints that file.
     Recall,
     /// Keeps a processor busy until 200 ms have passed.
@@ -37,9 +39,10 @@ pub enum ScriptedCommand {
 }
 
 impl ScriptedCommand {
-    const ALL: [ScriptedCommand; 7] = [
+    const ALL: [ScriptedCommand; 8] = [
         ScriptedCommand::Print,
         ScriptedCommand::Note,
+        ScriptedCommand::Change,
         ScriptedCommand::Recall,
         ScriptedCommand::Burn,
         ScriptedCommand::Count,
@@ -52,6 +55,7 @@ impl ScriptedCommand {
         match self {
             ScriptedCommand::Print => "print",
             ScriptedCommand::Note => "note",
+            ScriptedCommand::Change => "change",
             ScriptedCommand::Recall => "recall",
             ScriptedCommand::Burn => "burn",
             ScriptedCommand::Count => "count",
@@ -66,6 +70,9 @@ impl ScriptedCommand {
         match self {
             ScriptedCommand::Print => "echo printed-$((40 + 2))",
             ScriptedCommand::Note => "echo kept-$((40 + 3)) > note.txt && cat note.txt",
+            ScriptedCommand::Change => {
+                "echo $RANDOM-$RANDOM-$RANDOM > note.txt && echo changed-$((40 + 8))"
+            }
             ScriptedCommand::Recall => "cat note.txt",
             ScriptedCommand::Burn => {
                 "end=$(( ${EPOCHREALTIME/./} + 200000 )); \
@@ -87,6 +94,7 @@ impl ScriptedCommand {
             ScriptedCommand::Print => "printed-42",
             ScriptedCommand::Note | ScriptedCommand::Recall => "kept-43",
             ScriptedCommand::Burn => "burnt-44",
+            ScriptedCommand::Change => "changed-48",
             ScriptedCommand::Count => "counted-46",
             ScriptedCommand::Write => "written-45",
             ScriptedCommand::Pause => "paused-47",

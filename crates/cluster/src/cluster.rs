@@ -13,6 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::command::dispatcher::Dispatcher;
 use crate::command::link::WorkerLink;
 use crate::containers::ContainerReader;
+use crate::contents::RecentContents;
 use crate::counters::CommandCounts;
 use crate::expiry;
 use crate::layers::InstalledLayers;
@@ -29,6 +30,7 @@ pub struct ClusterSandboxes {
     pub(crate) settings: ClusterSettings,
     pub(crate) dispatcher: Dispatcher,
     pub(crate) containers: ContainerReader,
+    pub(crate) contents: RecentContents,
     pub(crate) locks: ContainerLocks,
     pub(crate) skills: SkillTables,
     pub(crate) layers: InstalledLayers,
@@ -69,6 +71,7 @@ impl ClusterSandboxes {
         let tasks = [tokio::spawn(listening), tokio::spawn(expiring)];
         Ok(Self {
             containers: ContainerReader::new(store.clone()),
+            contents: RecentContents::default(),
             store,
             settings,
             dispatcher,

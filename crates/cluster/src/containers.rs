@@ -152,6 +152,24 @@ impl ContainerReader {
         self.files.insert(files.digest(), Arc::clone(files), weight);
     }
 
+    /// Opens a stored file of a container, which costs one statement. None if there is none, or
+    /// a run of this gateway has changed the container's files: [`open`](Self::open) knows more.
+    pub(crate) async fn open_stored(
+        &self,
+        owner: &str,
+        id: &str,
+        path: &str,
+    ) -> Result<Option<FileStream>, Error> {
+        let deferred = self.deferred.state(owner, id);
+        let is_changed = deferred.is_some_and(|state| state.files.is_some());
+        let (false, Ok(tenant)) = (is_changed, tenant_of(owner)) else {
+            return Ok(None);
+        };
+        let opened = self.store.open_container_file(&tenant, id, path).await;
+        let opened = opened.map_err(store_error)?;
+        Ok(opened.map(|file| stream_of(file.size, file.content)))
+    }
+
     /// Opens the content of a file.
     pub(crate) async fn open(
         &self,

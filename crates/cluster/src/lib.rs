@@ -19,6 +19,7 @@
 //! | `placement` | which worker gets a command |
 //! | `waiting` | commands that wait for a worker, fair between tenants |
 //! | `containers` | containers as they are now |
+//! | `contents` | small contents that commands have just created |
 //! | `deferred` | changes that a kept run commits itself |
 //! | `temporary` | containers that are in the memory of this gateway only |
 //! | `file_set`, `entries`, `file_stream` | files of a container in memory, in the store, and as streams |
@@ -34,6 +35,7 @@
 mod cluster;
 mod command;
 mod containers;
+mod contents;
 mod counters;
 mod deferred;
 mod entries;

@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 use prowess_sandbox::{
     ChangesGuard, ContainerInfo, ContainerSetup, ContainerSpec, Execution, ExecutionReport,
     FileInfo, FileStream, Grade, Layer, Network, Policy, Requirements, RestoreContents,
-    SandboxFuture, SandboxStatistics, Sandboxes, SkillFiles, Snapshot, SnapshotEntry,
+    SandboxFuture, SandboxOutput, SandboxStatistics, Sandboxes, SkillFiles, Snapshot,
+    SnapshotEntry,
 };
 use tokio::sync::watch;
 
@@ -127,6 +128,15 @@ impl Sandboxes for ClusterSandboxes {
         path: &'a str,
     ) -> SandboxFuture<'a, FileStream> {
         Box::pin(self.open_file(owner, id, path))
+    }
+
+    fn open_output<'a>(
+        &'a self,
+        owner: &'a str,
+        id: &'a str,
+        output: &'a SandboxOutput,
+    ) -> SandboxFuture<'a, FileStream> {
+        Box::pin(self.open_output_file(owner, id, output))
     }
 
     fn open_files<'a>(

@@ -112,8 +112,8 @@ pub use sandboxes::{RestoreContents, SandboxFuture, Sandboxes, SharedSandboxes};
 pub use settings::{BackendKind, DockerSettings, SandboxSettings};
 pub use skills::{SkillFile, SkillFiles};
 pub use snapshot::{
-    ContentReader, FilesUsage, Snapshot, SnapshotChanges, SnapshotContent, SnapshotEntry,
-    check_entries, check_file_path,
+    ContentReader, FilesAfter, FilesUsage, Snapshot, SnapshotChanges, SnapshotContent,
+    SnapshotEntry, check_entries, check_file_path,
 };
 pub use statistics::SandboxStatistics;
 pub use variable::check_variable;

@@ -5,6 +5,7 @@
 //! It must not know where containers and their files are kept.
 
 use crate::changes_guard::ChangesGuard;
+use crate::collect::SandboxOutput;
 use crate::container::{ContainerInfo, FileInfo};
 use crate::container_spec::{ContainerSetup, ContainerSpec};
 use crate::error::Error;
@@ -144,6 +145,17 @@ pub trait Sandboxes: fmt::Debug + Send + Sync + 'static {
         id: &'a str,
         path: &'a str,
     ) -> SandboxFuture<'a, FileStream>;
+
+    /// Opens a file that a command of the caller has created or changed: as it is now or, where
+    /// that costs less, as the command has left it.
+    fn open_output<'a>(
+        &'a self,
+        owner: &'a str,
+        id: &'a str,
+        output: &'a SandboxOutput,
+    ) -> SandboxFuture<'a, FileStream> {
+        self.get(owner, id, &output.path)
+    }
 
     /// Opens up to 64 files of a container for reading. What is read later is the content at
     /// the time of this call.

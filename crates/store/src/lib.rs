@@ -133,7 +133,8 @@ pub use chats::{ChatFilter, ChatPage, ChatRecord, NewChat};
 pub use cluster::{
     BeginCommandOutcome, ClusterContainer, ClusterContainerSummary, ClusterSkill, ClusterSkillFile,
     CommandCommit, CommitCommandOutcome, ContainerQuota, ContainerUpdate, ContainerUser,
-    CreateContainerOutcome, NewClusterContainer, SignedContent, UpdateContainerOutcome, UploadSlot,
+    CreateContainerOutcome, NewClusterContainer, OpenedContainerFile, SignedContent,
+    UpdateContainerOutcome, UploadSlot,
 };
 pub use config::StoreConfig;
 pub use console_sessions::{ConsoleHolder, ConsoleSessionHolder};

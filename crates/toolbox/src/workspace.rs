@@ -17,7 +17,7 @@ use crate::workspace_container::{
 };
 use prowess_sandbox::{
     EgressSecret, Error as SandboxError, Execution, ExecutionReport, FileInfo, FileStream, Network,
-    Policy, SharedSandboxes,
+    Policy, SandboxOutput, SharedSandboxes,
 };
 use prowess_skill::Skill;
 use std::sync::{Arc, Mutex};
@@ -342,6 +342,23 @@ impl Workspace {
         };
         let (sandbox, owner) = (&self.container.sandbox, &self.container.owner);
         Ok(sandbox.get(owner, &open.container_id, path).await?)
+    }
+
+    /// Opens a file that a command in it has created or changed, which is read in parts. It may
+    /// be as the command has left it, even if it was changed since.
+    ///
+    /// # Errors
+    /// When it does not exist.
+    pub async fn open_output(&self, output: &SandboxOutput) -> Result<FileStream, ToolboxError> {
+        let held = self.container.open.read().await;
+        let Some(open) = held.as_ref() else {
+            let path = output.path.clone();
+            return Err(SandboxError::FileNotFound { path }.into());
+        };
+        let (sandbox, owner) = (&self.container.sandbox, &self.container.owner);
+        Ok(sandbox
+            .open_output(owner, &open.container_id, output)
+            .await?)
     }
 
     /// The files in it. Before its first use there are none.

@@ -79,7 +79,7 @@ async fn batch(fleet: &BenchFleet, container: &str, place: CommandPlace) -> Resu
         let start = Instant::now();
         let outcome = match place {
             CommandPlace::Print => tenant.command(container, ScriptedCommand::Print).await,
-            CommandPlace::Change => tenant.command(container, ScriptedCommand::Note).await,
+            CommandPlace::Change => tenant.command(container, ScriptedCommand::Change).await,
             CommandPlace::NewContainer => {
                 fleet.new_container(0).await?;
                 times.push(start.elapsed());

@@ -32,7 +32,8 @@ pub(crate) async fn measure(
     let remote = containers(cluster).await?;
     for (name, command) in [
         ("prints", ScriptedCommand::Print),
-        ("changes a file", ScriptedCommand::Note),
+        ("writes a file as it was", ScriptedCommand::Note),
+        ("changes a file", ScriptedCommand::Change),
         ("about 200 ms of processor time", ScriptedCommand::Count),
     ] {
         let (mut local, mut away) = (Vec::new(), Vec::new());

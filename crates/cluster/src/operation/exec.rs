@@ -4,7 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use prowess_sandbox::{Error, Execution, ExecutionReport, Network, Requirements, fail_point};
+use prowess_skill::Digest;
 use prowess_store::{
     CommandCommit, CommitCommandOutcome, ContainerChange, StagedContent, Store, TenantId,
 };
@@ -13,6 +15,7 @@ use prowess_worker::protocol::{
 };
 use tokio::time::Instant;
 
+use super::read::digest_of;
 use crate::cluster::ClusterSandboxes;
 use crate::command::asks::CommandAccess;
 use crate::command::attempts::CommandOrder;
@@ -116,8 +119,12 @@ impl ClusterSandboxes {
             }
             false => {
                 let staged = stage(&self.store, &changes, ran.uploads).await?;
+                let created = created_contents(&report, &changes);
                 self.commit(hold, &current, changes, staged, &ran.worker)
                     .await?;
+                for (digest, bytes) in created {
+                    self.contents.add(owner, id, digest, bytes);
+                }
             }
         }
         self.uses.add(owner, id, times());
@@ -273,10 +280,17 @@ async fn stage(
     mut uploads: Vec<StagedContent>,
 ) -> Result<Vec<StagedContent>, Error> {
     if !changes.inline.is_empty() {
-        let staged = store.stage_contents(changes.inline.clone()).await;
+        let staged = store.stage_new_contents(changes.inline.clone()).await;
         uploads.extend(staged.map_err(store_error)?);
     }
     Ok(uploads)
+}
+
+/// The contents of a command's outputs that were part of the message: its run reads them next.
+fn created_contents(report: &ExecutionReport, changes: &CheckedChanges) -> Vec<(Digest, Bytes)> {
+    let digests = report.outputs.iter().filter_map(digest_of);
+    let known = digests.filter_map(|digest| Some((digest, changes.inline.get(&digest)?.clone())));
+    known.collect()
 }
 
 fn command_request(execution: &Execution) -> CommandRequest {

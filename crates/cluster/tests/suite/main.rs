@@ -13,6 +13,7 @@ mod files;
 mod forged;
 mod large;
 mod lost;
+mod outputs;
 mod placed;
 mod resumed;
 mod shared;

@@ -90,7 +90,7 @@ impl OutputStore<'_> {
         staged: Option<&mut Vec<StagedFile>>,
     ) -> Result<OutputFile, String> {
         // In parts: several runs may store large files at once.
-        let content = self.workspace.open_file(&output.path).await;
+        let content = self.workspace.open_output(output).await;
         let content = content.map_err(|error| error.to_string())?;
         let container_id = self.workspace.container_id();
         let new = NewFile {

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::execution::{Command, Execution, ExecutionReport};
 use crate::policy::{Network, Policy};
 use crate::queue::RunPermit;
+use crate::snapshot::{self, FilesAfter, Snapshot};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,10 +25,38 @@ impl Sandbox {
         id: &str,
         execution: Execution,
     ) -> Result<ExecutionReport, Error> {
-        let ended = self.exec_queued(owner, id, execution).await;
+        let ended = self.exec_counted(owner, id, execution, None).await;
+        ended.map(|(report, _)| report)
+    }
+
+    /// Runs a command like [`exec`](Self::exec), and takes a snapshot of the files that it has
+    /// left, as [`snapshot`](Self::snapshot) does, before anybody else uses the container. None
+    /// if it has surely left them as they were.
+    ///
+    /// # Errors
+    /// As those of [`exec`](Self::exec); the snapshot can fail by itself.
+    pub async fn exec_and_snapshot(
+        &self,
+        owner: &str,
+        id: &str,
+        execution: Execution,
+        previous: Arc<Snapshot>,
+    ) -> Result<(ExecutionReport, Option<FilesAfter>), Error> {
+        self.exec_counted(owner, id, execution, Some(previous))
+            .await
+    }
+
+    async fn exec_counted(
+        &self,
+        owner: &str,
+        id: &str,
+        execution: Execution,
+        previous: Option<Arc<Snapshot>>,
+    ) -> Result<(ExecutionReport, Option<FilesAfter>), Error> {
+        let ended = self.exec_queued(owner, id, execution, previous).await;
         let counters = &self.inner.counters;
         match &ended {
-            Ok(report) => counters.add_run(report.outcome, report.elapsed),
+            Ok((report, _)) => counters.add_run(report.outcome, report.elapsed),
             Err(error) => counters.add_error(error),
         }
         ended
@@ -38,7 +67,8 @@ impl Sandbox {
         owner: &str,
         id: &str,
         execution: Execution,
-    ) -> Result<ExecutionReport, Error> {
+        previous: Option<Arc<Snapshot>>,
+    ) -> Result<(ExecutionReport, Option<FilesAfter>), Error> {
         if execution.attach_only {
             return Err(Error::WorkerLost {
                 why: "this host keeps no results".to_owned(),
@@ -46,7 +76,8 @@ impl Sandbox {
         }
         let held = self.hold(owner, id).await?;
         let permit = self.acquire_run(owner).await?;
-        self.exec_held(held, &permit, execution, None).await
+        self.exec_held(held, &permit, execution, None, previous)
+            .await
     }
 
     /// Runs a command with a permit that the caller has, and with this proxy instead of the
@@ -60,7 +91,8 @@ impl Sandbox {
         proxy: Option<Arc<Proxy>>,
     ) -> Result<ExecutionReport, Error> {
         let held = self.hold(owner, id).await?;
-        self.exec_held(held, permit, execution, proxy).await
+        let ended = self.exec_held(held, permit, execution, proxy, None).await;
+        ended.map(|(report, _)| report)
     }
 
     async fn hold(&self, owner: &str, id: &str) -> Result<ContainerGuard, Error> {
@@ -81,7 +113,8 @@ impl Sandbox {
         permit: &RunPermit,
         execution: Execution,
         proxy: Option<Arc<Proxy>>,
-    ) -> Result<ExecutionReport, Error> {
+        previous: Option<Arc<Snapshot>>,
+    ) -> Result<(ExecutionReport, Option<FilesAfter>), Error> {
         let meta = &held.meta;
         let proxy = match proxy {
             Some(proxy) => Some(proxy),
@@ -119,7 +152,7 @@ impl Sandbox {
                     inner.warm_up_next(&held, python);
                 }
             });
-            return Ok(report);
+            return Ok((report, None));
         }
         run_blocking(move || {
             let reserve = |requested| inner.containers.reserve_up_to(&held, requested);
@@ -132,7 +165,14 @@ impl Sandbox {
             if make_ahead {
                 inner.warm_up_next(&held, python);
             }
-            Ok(report)
+            let after = previous.map(|previous| {
+                let (began, limits) = (Instant::now(), &held.meta.policy.limits);
+                FilesAfter {
+                    snapshot: snapshot::take(&held.data(), limits, Some(previous.as_ref())),
+                    took: began.elapsed(),
+                }
+            });
+            Ok((report, after))
         })
         .await
     }

@@ -67,6 +67,22 @@ impl Sandbox {
         entries: Vec<SnapshotEntry>,
         contents: impl Fn(&SnapshotEntry) -> io::Result<ContentReader> + Send + 'static,
     ) -> Result<Snapshot, Error> {
+        self.restore_known(owner, id, None, entries, contents).await
+    }
+
+    /// The same for a container of which an earlier snapshot is known: files that have not
+    /// changed since it was taken are not read.
+    ///
+    /// # Errors
+    /// As those of [`restore`](Self::restore).
+    pub async fn restore_known(
+        &self,
+        owner: &str,
+        id: &str,
+        known: Option<Arc<Snapshot>>,
+        entries: Vec<SnapshotEntry>,
+        contents: impl Fn(&SnapshotEntry) -> io::Result<ContentReader> + Send + 'static,
+    ) -> Result<Snapshot, Error> {
         let mut held = self.inner.containers.acquire(owner, id).await?;
         let inner = Arc::clone(&self.inner);
         run_blocking(move || {
@@ -78,7 +94,7 @@ impl Sandbox {
             inner.forget_removed();
             reserved?;
             // What cannot be read, or exceeds the limits, is replaced.
-            let found = snapshot::take(&data, &limits, None).unwrap_or_default();
+            let found = snapshot::take(&data, &limits, known.as_deref()).unwrap_or_default();
             let target = RestoreTarget {
                 folder: &data,
                 owner: inner.containers.owner_id(held.meta.host_id),

@@ -29,10 +29,12 @@ pub(crate) use plan::RestorePlan;
 pub(crate) use restore::{RestoreTarget, restore};
 pub(crate) use take::take;
 
+use crate::error::Error;
 use identity::FileIdentity;
 use prowess_skill::Digest;
 use serde::{Deserialize, Serialize};
 use std::io::Read;
+use std::time::Duration;
 
 /// Content of a file to be restored.
 pub type ContentReader = Box<dyn Read + Send>;
@@ -81,6 +83,15 @@ struct RecordedEntry {
     entry: SnapshotEntry,
     /// Of a regular file that was read from a folder.
     identity: Option<FileIdentity>,
+}
+
+/// The files that a command has left.
+#[derive(Debug)]
+pub struct FilesAfter {
+    /// All of them, if they can be read.
+    pub snapshot: Result<Snapshot, Error>,
+    /// How long that took.
+    pub took: Duration,
 }
 
 /// The difference between two snapshots, each part ordered by path.

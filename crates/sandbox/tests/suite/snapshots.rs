@@ -2,8 +2,8 @@
 
 use crate::support::{OWNER, TestSandbox};
 use prowess_sandbox::{
-    CommandOutcome, ContainerSpec, ContentReader, Network, Policy, Snapshot, SnapshotContent,
-    SnapshotEntry,
+    Command, CommandOutcome, ContainerSpec, ContentReader, Execution, Network, Policy, Snapshot,
+    SnapshotContent, SnapshotEntry,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -211,4 +211,59 @@ async fn a_command_that_wrote_nothing_left_the_files_as_they_were() {
         assert!(!one.bash(line).await.files_unchanged, "{line}");
         assert_ne!(snapshot().await.unwrap().digest(), before, "{line}");
     }
+}
+
+#[tokio::test]
+async fn a_command_is_run_with_a_snapshot_of_what_it_has_left() {
+    let one = TestSandbox::open(|_| {}).await;
+    one.bash("echo a > a").await;
+    let snapshot = || one.sandbox.snapshot(OWNER, &one.container, None);
+    let before = Arc::new(snapshot().await.unwrap());
+    let run = |line: &str| {
+        let execution = Execution {
+            command: Command::Bash(line.to_owned()),
+            ..Execution::default()
+        };
+        let (id, before) = (&one.container, Arc::clone(&before));
+        one.sandbox.exec_and_snapshot(OWNER, id, execution, before)
+    };
+    let (report, after) = run("cat a").await.unwrap();
+    assert_eq!(report.stdout.text, "a\n");
+    assert!(after.is_none());
+    // Also if it fails.
+    let (report, after) = run("echo b > b; rm a; exit 3").await.unwrap();
+    assert_eq!(report.outcome, CommandOutcome::Exit(3));
+    let after = after.unwrap().snapshot.unwrap();
+    assert_eq!(after.digest(), snapshot().await.unwrap().digest());
+    let changes = after.changes_since(Some(&*before));
+    let changed = changes.changed.iter().map(|entry| entry.path.as_str());
+    assert_eq!(changed.collect::<Vec<_>>(), ["b"]);
+    assert_eq!(changes.removed, ["a"]);
+}
+
+#[tokio::test]
+async fn what_has_changed_since_a_known_snapshot_is_restored_all_the_same() {
+    let one = TestSandbox::open(|_| {}).await;
+    one.bash("echo one > a; echo two > b").await;
+    let known = one.sandbox.snapshot(OWNER, &one.container, None).await;
+    let known = Arc::new(known.unwrap());
+    let contents = contents(&one, &known).await;
+    // Of the same length, and one that is gone.
+    one.bash("echo eno > a; rm b; echo new > c").await;
+    let open = move |entry: &SnapshotEntry| -> io::Result<ContentReader> {
+        let SnapshotContent::File(digest) = &entry.content else {
+            panic!("{entry:?}")
+        };
+        let content = contents[&digest.to_string()].clone();
+        Ok(Box::new(io::Cursor::new(content)))
+    };
+    let entries = known.entries().cloned().collect();
+    let earlier = Some(Arc::clone(&known));
+    let restored = one
+        .sandbox
+        .restore_known(OWNER, &one.container, earlier, entries, open)
+        .await;
+    assert_eq!(restored.unwrap().digest(), known.digest());
+    let seen = one.bash("ls; cat a b").await.stdout.text;
+    assert_eq!(seen, "a\nb\none\ntwo\n");
 }

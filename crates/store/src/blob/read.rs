@@ -113,7 +113,8 @@ impl Blobs {
         Ok(ContentStream::new(staged.digest, chunks))
     }
 
-    async fn open_row(&self, digest: Digest, row: &DbRow) -> Result<ContentStream> {
+    /// Opens the content of a row with the columns `place` and `data`.
+    pub(crate) async fn open_row(&self, digest: Digest, row: &DbRow) -> Result<ContentStream> {
         let chunks = match row.optional_bytes("data")? {
             Some(data) => stream::iter([Ok(Bytes::from(data))]).boxed(),
             None => self.storage.read(&row.text("place")?).await?,

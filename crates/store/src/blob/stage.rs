@@ -68,6 +68,26 @@ impl Blobs {
         }
     }
 
+    /// The same for contents that are probably new. Where all of them together are as small as
+    /// one that the database stores, nobody is asked which are stored already: to send those
+    /// again costs less.
+    pub(crate) async fn stage_new(
+        &self,
+        contents: BTreeMap<Digest, Bytes>,
+    ) -> Result<Vec<StagedBlob>> {
+        let bytes: usize = contents.values().map(Bytes::len).sum();
+        if bytes > self.inline_bytes {
+            return self.stage(contents).await;
+        }
+        self.space.check(u64::try_from(bytes).unwrap_or_default())?;
+        let staged = contents.into_iter().map(|(digest, data)| StagedBlob {
+            digest,
+            size: data.len() as i64,
+            body: StagedBody::Inline(data),
+        });
+        Ok(staged.collect())
+    }
+
     /// Deletes the objects of staged content that will not be activated. Their rows, if
     /// the collector has not removed them yet, are left to it, and so are objects that
     /// cannot be deleted now.

@@ -11,6 +11,7 @@
 //! | `commit` | the changes of a command, as the next generation |
 //! | `change` | changes without a command: uploads, removed files, the setup |
 //! | `apply` | changed files within a transaction: contents, generation, quota |
+//! | `file` | one file of a container, opened in one statement |
 //! | `skills` | the skills of a container, and their files |
 //! | `signed_content` | contents for a worker |
 //! | `uploads` | new contents from a worker |
@@ -37,6 +38,7 @@ mod container;
 mod create;
 mod delete;
 mod expire;
+mod file;
 mod hold;
 mod hold_unused;
 mod list;
@@ -55,6 +57,7 @@ pub use change::{ContainerUpdate, UpdateContainerOutcome};
 pub use commit::{CommandCommit, CommitCommandOutcome};
 pub use container::{ClusterContainer, ClusterSkill, ClusterSkillFile};
 pub use create::{ContainerQuota, CreateContainerOutcome, NewClusterContainer};
+pub use file::OpenedContainerFile;
 pub use hold::{BeginCommandOutcome, ContainerUser};
 pub use list::ClusterContainerSummary;
 pub use signed_content::SignedContent;

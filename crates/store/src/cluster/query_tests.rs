@@ -5,7 +5,7 @@ use std::time::Duration;
 use prowess_skill::Digest;
 
 use super::expire::AgeColumn;
-use super::{apply, create, expire, list, rows, signed_content, skills};
+use super::{apply, create, expire, file, list, rows, signed_content, skills};
 use crate::db::Database;
 use crate::gc::select_unreferenced;
 use crate::skills::query_plan::assert_no_table_is_scanned;
@@ -26,6 +26,7 @@ fn containers_are_found_by_indexes() {
         create::select_idle(Database::Sqlite, &tenant, id, idle),
         expire::select_old(Database::Sqlite, AgeColumn::UsedAt, idle),
         expire::select_old(Database::Sqlite, AgeColumn::CreatedAt, idle),
+        file::select_file(&tenant, id, "a"),
         apply::select_contents(id, &texts),
         signed_content::select_contents(&tenant, id, &digests),
         select_unreferenced(Timestamp::now(), "blob_1"),

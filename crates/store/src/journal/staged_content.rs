@@ -54,6 +54,18 @@ impl Store {
         Ok(staged.into_iter().map(StagedContent).collect())
     }
 
+    /// The same for contents that are probably new: small ones cost no statement.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub async fn stage_new_contents(
+        &self,
+        contents: BTreeMap<Digest, Bytes>,
+    ) -> Result<Vec<StagedContent>> {
+        let staged = self.blobs().stage_new(contents).await?;
+        Ok(staged.into_iter().map(StagedContent).collect())
+    }
+
     /// Those of these contents, given with their sizes, that are stored already and need not
     /// be read. The caller must have them: this is no proof that it may read them.
     ///

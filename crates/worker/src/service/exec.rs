@@ -8,7 +8,7 @@ use super::observer::ObservedCommand;
 use super::state::{TaskGuard, WorkerState};
 use crate::protocol::{CommandTimings, ExecRequest, WorkerReply};
 use futures_util::future::join_all;
-use prowess_sandbox::fail_point;
+use prowess_sandbox::{FilesAfter, fail_point};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
@@ -101,7 +101,7 @@ impl WorkerState {
         let began = Instant::now();
         let mut copy = self.copies.lock(&request.container).await;
         let mut attempts = 0;
-        let (before, report, prepared) = loop {
+        let (before, report, after, prepared) = loop {
             attempts += 1;
             let ran = async {
                 let before = self.prepare(&mut copy, request, command).await?;
@@ -111,8 +111,9 @@ impl WorkerState {
                 if let Some(copy) = copy.as_mut() {
                     copy.label = None;
                 }
-                let report = self.run(request, command).await?;
-                Ok::<_, CommandFailure>((before, report, prepared))
+                let found = Arc::clone(&before.found);
+                let (report, after) = self.run(request, command, found).await?;
+                Ok::<_, CommandFailure>((before, report, after, prepared))
             };
             match ran.await {
                 // The sandbox evicts what was not used for long.
@@ -124,13 +125,11 @@ impl WorkerState {
         };
         fail_point("worker-after-command");
         let ended = Instant::now();
-        let (owner, id) = (request.owner.as_str(), request.container.as_str());
-        let found = Arc::clone(&before.found);
-        let after = match report.files_unchanged {
-            // The container is not even free yet: its sandbox prepares for the next command.
-            true => found,
-            false => Arc::new(self.sandbox.snapshot(owner, id, Some(found)).await?),
+        let (after, took) = match after {
+            Some(FilesAfter { snapshot, took }) => (Arc::new(snapshot?), took),
+            None => (Arc::clone(&before.found), Duration::ZERO),
         };
+        let ran = ended.duration_since(began).saturating_sub(prepared);
         let changes = self.changes(request, &before, &after).await?;
         if let Some(copy) = copy.as_mut() {
             copy.label = Some(after.digest());
@@ -143,8 +142,8 @@ impl WorkerState {
             changes,
             timings: CommandTimings {
                 prepare_ms: millis(prepared),
-                run_ms: millis(ended.duration_since(began).saturating_sub(prepared)),
-                store_ms: millis(ended.elapsed()),
+                run_ms: millis(ran.saturating_sub(took)),
+                store_ms: millis(took.saturating_add(ended.elapsed())),
             },
         })
     }

@@ -5,8 +5,10 @@ use super::failure::CommandFailure;
 use super::state::WorkerState;
 use crate::protocol::{ExecRequest, WorkerReply};
 use prowess_sandbox::{
-    CommandId, EgressSecret, Execution, ExecutionReport, OutputChunk, RunOwnership,
+    CommandId, EgressSecret, Execution, ExecutionReport, FilesAfter, OutputChunk, RunOwnership,
+    Snapshot,
 };
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
@@ -14,12 +16,14 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 const MAX_CHUNK_BYTES: usize = 64 << 10;
 
 impl WorkerState {
-    /// Runs the command in its container, whose copy is ready.
+    /// Runs the command in its container, whose copy is ready and has the files `before`. Returns
+    /// the files afterwards too, unless it has surely left them as they were.
     pub(super) async fn run(
         &self,
         request: &ExecRequest,
         command: &ActiveCommand,
-    ) -> Result<ExecutionReport, CommandFailure> {
+        before: Arc<Snapshot>,
+    ) -> Result<(ExecutionReport, Option<FilesAfter>), CommandFailure> {
         let (sender, mut chunks) = unbounded_channel();
         let given = &request.execution;
         let execution = Execution {
@@ -37,9 +41,8 @@ impl WorkerState {
             traceparent: request.traceparent.clone(),
         };
         command.set_started(true);
-        let ran = self
-            .sandbox
-            .exec(&request.owner, &request.container, execution);
+        let (owner, id) = (&request.owner, &request.container);
+        let ran = self.sandbox.exec_and_snapshot(owner, id, execution, before);
         tokio::pin!(ran);
         let mut seq = 0;
         loop {
@@ -48,16 +51,16 @@ impl WorkerState {
                 Some(chunk) = chunks.recv() => {
                     self.send_output(command, chunk, &mut chunks, &mut seq).await;
                 }
-                report = &mut ran => {
+                ended = &mut ran => {
                     while let Ok(chunk) = chunks.try_recv() {
                         self.send_output(command, chunk, &mut chunks, &mut seq).await;
                     }
                     // The queue refused it, or there was nothing to run it in.
-                    let report = report.map_err(CommandFailure::from);
-                    if report.as_ref().is_err_and(CommandFailure::is_before_start) {
+                    let ended = ended.map_err(CommandFailure::from);
+                    if ended.as_ref().is_err_and(CommandFailure::is_before_start) {
                         command.set_started(false);
                     }
-                    return report;
+                    return ended;
                 }
             }
         }

@@ -48,7 +48,10 @@ impl WorkerState {
             }
         };
         let (owner, id) = (request.owner.as_str(), request.container.as_str());
-        let found = self.sandbox.restore(owner, id, entries, open).await?;
+        let found = self
+            .sandbox
+            .restore_known(owner, id, known, entries, open)
+            .await?;
         Ok(FilesBefore {
             committed,
             found: Arc::new(found),

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use prowess_sandbox::{
     ChangesGuard, ContainerInfo, ContainerSetup, ContainerSpec, Error, Execution, ExecutionReport,
     FileInfo, FileStream, Grade, Layer, Policy, Requirements, RestoreContents, SandboxFuture,
-    SandboxStatistics, Sandboxes, SharedSandboxes, SkillFiles, Snapshot, SnapshotEntry,
+    SandboxOutput, SandboxStatistics, Sandboxes, SharedSandboxes, SkillFiles, Snapshot,
+    SnapshotEntry,
 };
 use tokio::sync::watch;
 
@@ -242,6 +243,15 @@ impl Sandboxes for RecordingSandboxes {
         path: &'a str,
     ) -> SandboxFuture<'a, FileStream> {
         self.inner.get(owner, id, path)
+    }
+
+    fn open_output<'a>(
+        &'a self,
+        owner: &'a str,
+        id: &'a str,
+        output: &'a SandboxOutput,
+    ) -> SandboxFuture<'a, FileStream> {
+        self.inner.open_output(owner, id, output)
     }
 
     fn open_files<'a>(

@@ -1,11 +1,13 @@
 //! Contents of containers: who gets them, and how long they stay.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
 use prowess_skill::Digest;
 use prowess_store::{
-    CommitCommandOutcome, ContainerUpdate, ContainerUser, SignedContent, TenantId,
+    CommitCommandOutcome, ContainerEntry, ContainerUpdate, ContainerUser, EntryContent,
+    SignedContent, StagedContent, TenantId, UpdateContainerOutcome,
 };
 
 use super::setup::{HOLD, begin, change, commit, create, file, put_file, skill, stage};
@@ -15,6 +17,8 @@ on_both_databases! {
     a_content_that_was_not_stored_before_is_refused,
     the_collector_leaves_the_contents_of_containers,
     contents_are_given_for_the_container_that_has_them,
+    a_file_is_opened_by_its_path_for_who_owns_the_container,
+    contents_that_are_probably_new_may_be_stored_already,
 }
 
 /// A compromised worker names the digest of another tenant's file.
@@ -144,4 +148,106 @@ async fn contents_are_given_for_the_container_that_has_them(bed: TestBed) {
     let refused = store.reserve_uploads(tenant, &[1], HOLD).await;
     let error = refused.unwrap_err().to_string();
     assert!(error.contains("blobs.url"), "{error}");
+}
+
+async fn a_file_is_opened_by_its_path_for_who_owns_the_container(bed: TestBed) {
+    let store = bed.open().await;
+    let other = TenantId::new("other").unwrap();
+    store.ensure_tenant(&other, "Other").await.unwrap();
+    let (tenant, id) = (&bed.tenant, "container_1");
+    for id in ["container_1", "container_2"] {
+        create(&store, tenant, id).await;
+    }
+    // In the database, and in the storage.
+    let (small, large) = (b"small".as_slice(), vec![3; 5_000]);
+    put_file(&store, tenant, id, "a", small).await;
+    put_file(&store, tenant, id, "in/b", &large).await;
+    let entry = |path: &str, content| ContainerEntry {
+        path: path.to_owned(),
+        content,
+        size: 0,
+        mode: 0o755,
+    };
+    let update = ContainerUpdate {
+        user: ContainerUser::Anyone,
+        generation: None,
+        changed: vec![
+            entry("in", EntryContent::Directory),
+            entry("link", EntryContent::Link("a".to_owned())),
+        ],
+        removed: Vec::new(),
+        files_digest: None,
+        contents: Vec::new(),
+        setup: None,
+    };
+    let changed = store.change_container_files(tenant, id, update).await;
+    let changed = changed.unwrap();
+    assert_eq!(changed, UpdateContainerOutcome::Changed { generation: 3 });
+    for (path, content) in [("a", small), ("in/b", large.as_slice())] {
+        let opened = store.open_container_file(tenant, id, path).await;
+        let opened = opened.unwrap().unwrap();
+        assert_eq!(opened.size, content.len() as u64);
+        assert_eq!(opened.content.collect().await.unwrap(), content);
+    }
+    for (owner, id, path) in [
+        (&other, id, "a"),
+        (tenant, "container_2", "a"),
+        (tenant, "container_3", "a"),
+        (tenant, id, "b"),
+        (tenant, id, "in"),
+        (tenant, id, "link"),
+    ] {
+        let opened = store.open_container_file(owner, id, path).await;
+        assert!(opened.unwrap().is_none(), "{id} {path}");
+    }
+    assert!(store.delete_cluster_container(tenant, id).await.unwrap());
+    let opened = store.open_container_file(tenant, id, "a").await;
+    assert!(opened.unwrap().is_none());
+}
+
+fn by_digest(contents: &[&[u8]]) -> BTreeMap<Digest, Bytes> {
+    let one = |content: &&[u8]| {
+        let bytes = Bytes::copy_from_slice(content);
+        (Digest::from_content(content), bytes)
+    };
+    contents.iter().map(one).collect()
+}
+
+fn in_memory(staged: &[StagedContent]) -> usize {
+    staged.iter().map(StagedContent::memory_bytes).sum()
+}
+
+async fn contents_that_are_probably_new_may_be_stored_already(bed: TestBed) {
+    let store = bed.open().await;
+    let (tenant, id) = (&bed.tenant, "container_1");
+    create(&store, tenant, id).await;
+    put_file(&store, tenant, id, "a", b"same").await;
+    let small = by_digest(&[b"same", b"new"]);
+    let small = store.stage_new_contents(small).await.unwrap();
+    assert_eq!((small.len(), in_memory(&small)), (2, 7));
+    // One that the database does not store is written first, as any other.
+    let (first, second) = (vec![5; 5_000], vec![6; 5_000]);
+    let large = by_digest(&[&first, b"new"]);
+    let large = store.stage_new_contents(large).await.unwrap();
+    assert_eq!((large.len(), in_memory(&large)), (2, 3));
+    begin(&store, tenant, id, "command 1", HOLD).await;
+    let changed = vec![file("b", b"same"), file("c", b"new"), file("d", &first)];
+    // Those that were staged twice are stored once.
+    let staged = small.into_iter().chain(large).collect();
+    let committed = commit("command 1", change(id, 1, changed), staged);
+    let committed = store.commit_command(tenant, committed).await.unwrap();
+    assert_eq!(committed, CommitCommandOutcome::Committed { generation: 2 });
+    let (same, new, large) = (b"same".as_slice(), b"new".as_slice(), first.as_slice());
+    let expected = [("a", same), ("b", same), ("c", new), ("d", large)];
+    for (path, content) in expected {
+        let opened = store.open_container_file(tenant, id, path).await;
+        let opened = opened.unwrap().unwrap();
+        assert_eq!(opened.content.collect().await.unwrap(), content, "{path}");
+    }
+    // What nobody has staged is refused all the same.
+    begin(&store, tenant, id, "command 2", HOLD).await;
+    let changed = vec![file("e", &second)];
+    let forged = commit("command 2", change(id, 2, changed), Vec::new());
+    let error = store.commit_command(tenant, forged).await.unwrap_err();
+    assert_eq!(error.code(), "value-invalid", "{error}");
 }
