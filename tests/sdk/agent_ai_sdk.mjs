@@ -16,7 +16,6 @@ const answer = "The command said from-42.";
 
 const openai = createOpenAI({ baseURL: `${url}/v1`, apiKey });
 const anthropic = createAnthropic({ baseURL: `${url}/v1`, apiKey });
-const google = createGoogleGenerativeAI({ baseURL: `${url}/v1beta`, apiKey });
 const container = { skills: [{ type: "custom", skill_id: skill }] };
 const compatible = (more) =>
   createOpenAICompatible({
@@ -25,6 +24,13 @@ const compatible = (more) =>
     apiKey,
     includeUsage: true,
     transformRequestBody: (body) => ({ ...body, ...more }),
+  });
+// Its options have no further fields of the body: they are added to the request.
+const google = (more) =>
+  createGoogleGenerativeAI({
+    baseURL: `${url}/v1beta`,
+    apiKey,
+    fetch: (to, request) => fetch(to, { ...request, body: JSON.stringify({ ...JSON.parse(request.body), ...more }) }),
   });
 
 // How each provider names a skill.
@@ -50,7 +56,10 @@ const wires = {
     model: (name) => compatible({})(name),
     skills: (name) => ({ model: compatible({ container })(name) }),
   },
-  gemini: { model: (name) => google(name) },
+  gemini: {
+    model: (name) => google({})(name),
+    skills: (name) => ({ model: google({ container })(name) }),
+  },
 };
 
 async function ask(options) {
@@ -76,9 +85,7 @@ for (const row of rows.split(",")) {
   const calls = await ask({ model: model(name), tools });
   assert.equal(calls, 2);
   console.log(`${wire} ${name} mcp: ${answer}`);
-  if (skills) {
-    await ask({ model: model(name), ...skills(name) });
-    console.log(`${wire} ${name} skill: ${answer}`);
-  }
+  await ask({ model: model(name), ...skills(name) });
+  console.log(`${wire} ${name} skill: ${answer}`);
 }
 await mcp.close();

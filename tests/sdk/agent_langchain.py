@@ -3,6 +3,7 @@ request names. Everything is streamed."""
 
 from langchain.agents import create_agent
 from langchain_anthropic import ChatAnthropic
+from langchain_google_genai import ChatGoogleGenerativeAI
 from langchain_mcp_adapters.client import MultiServerMCPClient
 from langchain_mcp_adapters.tools import load_mcp_tools
 from langchain_openai import ChatOpenAI
@@ -13,6 +14,9 @@ from agents_common import CODE_EXECUTION, CONTAINER, HEADERS, KEY, TASK, URL, ea
 def chat(wire, name, **options):
     if wire == "messages":
         return ChatAnthropic(model=name, base_url=URL, api_key=KEY, max_retries=0, streaming=True, **options)
+    if wire == "gemini":
+        # It counts the first attempt as well.
+        return ChatGoogleGenerativeAI(model=name, base_url=URL, api_key=KEY, max_retries=1, streaming=True, **options)
     responses = wire == "responses"
     return ChatOpenAI(
         model=name, base_url=f"{URL}/v1", api_key=KEY, max_retries=0, streaming=True, use_responses_api=responses, **options
@@ -23,6 +27,7 @@ def chat(wire, name, **options):
 named = {
     "messages": lambda model: chat("messages", model, container=CONTAINER).bind_tools([CODE_EXECUTION]),
     "chat": lambda model: chat("chat", model, extra_body={"container": CONTAINER}),
+    "gemini": lambda model: chat("gemini", model).bind(http_options={"extra_body": {"container": CONTAINER}}),
 }
 
 

@@ -1,6 +1,9 @@
 """LiteLLM's SDK, with each of the prefixes that people point at a gateway: with the tools of an
-MCP server, by its own MCP client, and with a skill that the request names. `litellm_proxy/` has
-the address as LiteLLM's own proxy has it, without `/v1`. Everything is streamed."""
+MCP server, by its own MCP client, and with a skill that the request names, by each of its
+functions. `litellm_proxy/` has the address as LiteLLM's own proxy has it, without `/v1`.
+
+What is not called whole is streamed. `anthropic.messages` streams only where LiteLLM's proxy is
+installed."""
 
 import httpx2
 import litellm
@@ -8,7 +11,7 @@ from litellm import experimental_mcp_client
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from agents_common import CONTAINER, HEADERS, KEY, TASK, URL, each, works
+from agents_common import CODE_EXECUTION, CONTAINER, HEADERS, KEY, SHELL, TASK, URL, each, works
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
@@ -53,11 +56,55 @@ async def call_tools(prefix, model, session):
     return str(messages)
 
 
+async def with_messages(model):
+    answer = await litellm.anthropic.messages.acreate(
+        model=f"anthropic/{model}",
+        max_tokens=1000,
+        messages=[{"role": "user", "content": TASK}],
+        tools=[CODE_EXECUTION],
+        container=CONTAINER,
+        api_base=URL,
+        api_key=KEY,
+    )
+    return "".join(block["text"] for block in answer["content"] if block["type"] == "text")
+
+
+async def with_responses(prefix, model):
+    """Streamed, and whole."""
+    # It imitates the stream of a model that it does not know.
+    known = {"litellm_provider": prefix, "mode": "responses", "supports_native_streaming": True}
+    litellm.register_model({f"{prefix}/{model}": known})
+    request = {
+        "model": f"{prefix}/{model}",
+        "input": TASK,
+        "tools": [SHELL],
+        "api_base": BASES[prefix],
+        "api_key": KEY,
+        "num_retries": 0,
+    }
+    text = ""
+    async for event in await litellm.aresponses(stream=True, **request):
+        if event.type == "response.output_text.delta":
+            text += event.delta
+    return text, litellm.responses(**request).output_text
+
+
 async def attempt(wire, model):
-    for prefix in {"chat": ["openai", "litellm_proxy"], "messages": ["anthropic"]}[wire]:
-        works(wire, model, f"{prefix}/", await with_tools(prefix, model))
-    if wire == "chat":
-        messages = [{"role": "user", "content": TASK}]
+    messages = [{"role": "user", "content": TASK}]
+    if wire == "responses":
+        for prefix in ["openai", "litellm_proxy"]:
+            streamed, whole = await with_responses(prefix, model)
+            works(wire, model, f"{prefix}/ skill", streamed)
+            works(wire, model, f"{prefix}/ skill whole", whole)
+    elif wire == "messages":
+        works(wire, model, "anthropic/", await with_tools("anthropic", model))
+        named = {"container": CONTAINER, "tools": [CODE_EXECUTION]}
+        said = await stream("anthropic", model, messages, **named)
+        works(wire, model, "skill", said.content)
+        works(wire, model, "skill whole", await with_messages(model))
+    else:
+        for prefix in ["openai", "litellm_proxy"]:
+            works(wire, model, f"{prefix}/", await with_tools(prefix, model))
         said = await stream("litellm_proxy", model, messages, extra_body={"container": CONTAINER})
         works(wire, model, "skill", said.content)
 

@@ -101,6 +101,7 @@ const NEEDS: &[(&str, &str, &[Step])] = &[
         "programs",
         &[
             PythonClient("frameworks"),
+            PythonClient("google-genai"),
             PythonClient("litellm"),
             PythonClient("llm"),
             Aider,

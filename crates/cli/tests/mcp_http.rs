@@ -238,6 +238,37 @@ async fn a_client_that_lists_tools_only_once_gets_those_of_all_skills_at_once() 
     assert!(reason.contains("at-once"), "{reason}");
 }
 
+#[tokio::test]
+async fn schemas_of_tools_have_no_booleans_and_unknown_arguments_are_refused_nevertheless() {
+    let server = TestServer::start(&[]);
+    let mut agent = Agent::new(&server, MASTER);
+    agent.upload(&greet()).await;
+    agent.query = "?own_tools=at-once";
+    let agent = agent.begin().await;
+    let listed = agent.ask("tools/list", json!({})).await;
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    assert!(tools.len() > 3, "{listed}");
+    for tool in tools {
+        let schema = &tool["inputSchema"];
+        assert_eq!(schema["type"], "object", "{tool}");
+        assert!(schema["properties"].is_object(), "{tool}");
+        // Google's client for Python reads an object there, and fails with anything else.
+        assert_eq!(schema.get("additionalProperties"), None, "{tool}");
+    }
+    for (name, arguments) in [
+        ("greet__hello", json!({"name": "Ann", "loudly": true})),
+        (
+            "bash_code_execution",
+            json!({"command": "true", "loudly": true}),
+        ),
+    ] {
+        let result = agent.call(name, arguments).await;
+        assert_eq!(result["isError"], true, "{result}");
+        let text = result["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("loudly"), "{text}");
+    }
+}
+
 /// A key of a tenant.
 fn key(server: &TestServer, tenant: &str, more: &[&str]) -> String {
     let mut command = prowess(server.folder());

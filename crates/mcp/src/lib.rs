@@ -13,7 +13,7 @@
 //! | `session`, `listeners` | the state of a session, and notification of its changes |
 //! | `handler` | the dispatch of requests; nothing else |
 //! | `info`, `model_text` | capabilities; every text that a model reads |
-//! | `tools`, `content`, `progress` | tools and their results |
+//! | `tools`, `tool_schema`, `content`, `progress` | tools, the schemas of their arguments, and their results |
 //! | `resources`, `skill_resource`, `uri`, `page` | files of skills and of the session; pagination |
 //! | `prompts`, `complete` | prompts, and completion of arguments |
 //! | `extension`, `index` | `io.modelcontextprotocol/skills`, and the index before it |
@@ -48,6 +48,7 @@ mod session_registry;
 mod skill_provider;
 mod skill_resource;
 pub mod stdio;
+mod tool_schema;
 mod tools;
 mod uri;
 

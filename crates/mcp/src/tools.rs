@@ -4,6 +4,7 @@ use crate::content;
 use crate::progress::ProgressReporter;
 use crate::request_permit::count_bytes;
 use crate::session::McpSession;
+use crate::tool_schema::without_booleans;
 use prowess_toolbox::{ToolOutcome, ToolSpec, Toolbox};
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ErrorCode, ListToolsResult, MetaObject, Tool,
@@ -50,7 +51,7 @@ fn to_mcp_tool(toolbox: &Toolbox, spec: ToolSpec) -> Tool {
         ToolAnnotations::new().read_only(false).destructive(true)
     };
     let schema = match spec.input_schema {
-        Value::Object(schema) => schema,
+        Value::Object(schema) => without_booleans(schema),
         _ => serde_json::Map::new(),
     };
     Tool::new(spec.name, spec.description, schema).with_annotations(annotations)

@@ -9,7 +9,7 @@ use crate::environment::{node, python_program};
 use crate::gateway::{ProgramGateway, alias, model_of};
 use crate::installed::{installed, scripts, succeeded};
 use crate::matrix::{
-    AI_SDK, LANGCHAIN, LITELLM, LLM, OPENAI_AGENTS, PYDANTIC_AI, Wire, rows, works,
+    AI_SDK, GOOGLE_GENAI, LANGCHAIN, LITELLM, LLM, OPENAI_AGENTS, PYDANTIC_AI, Wire, rows, works,
 };
 use crate::model::{ModelPlan, PlannedCall};
 use crate::server::MASTER;
@@ -36,7 +36,8 @@ fn plan() -> ModelPlan {
 }
 
 /// Runs a program of `tests/sdk` over all rows of a program and checks what it printed, and
-/// that each vendor's model was offered the tools, streamed, and saw the command's output.
+/// that each vendor's model was offered the tools and saw the command's output, streamed unless
+/// the program asked for it whole.
 fn run(program: &str, tried: fn(Wire) -> &'static [&'static str], mut command: Command) {
     let gateway = ProgramGateway::start(plan());
     let rows = rows(program);
@@ -84,8 +85,11 @@ fn check(
     tried: fn(Wire) -> &'static [&'static str],
 ) {
     let turns = gateway.model.turns();
+    let all = pairs.iter().flat_map(|(wire, _)| tried(*wire));
+    let whole = all.filter(|what| what.ends_with(WHOLE));
+    let not_streamed = turns.iter().filter(|turn| !turn.streamed);
+    assert_eq!(not_streamed.count(), 3 * whole.count());
     for turn in &turns {
-        assert!(turn.streamed);
         assert!(turn.sent.is_answered(), "{:?}", turn.sent);
         for tool in ["load_skill", "bash_code_execution"] {
             assert!(
@@ -112,6 +116,9 @@ fn check(
 /// What is tried without tools.
 const TALK: &str = "conversation";
 
+/// How what is tried without streaming ends.
+const WHOLE: &str = " whole";
+
 /// A script of a Python environment.
 fn python(environment: &str, script: &str) -> (Command, tempfile::TempDir) {
     let home = tempfile::tempdir().unwrap();
@@ -133,11 +140,7 @@ fn the_ai_sdk_has_skills_on_models_of_others() {
     copy.persist(&script).unwrap();
     let mut command = node(home.path());
     command.arg(script).env("NODE_NO_WARNINGS", "1");
-    let tried = |wire| match wire {
-        Wire::Gemini => &["mcp"][..],
-        _ => &["mcp", "skill"],
-    };
-    run(AI_SDK, tried, command);
+    run(AI_SDK, |_| &["mcp", "skill"], command);
 }
 
 #[test]
@@ -170,10 +173,22 @@ fn langchain_has_skills_on_models_of_others() {
 fn litellm_has_skills_with_each_of_its_prefixes() {
     let (command, _home) = python("litellm", "agent_litellm.py");
     let tried = |wire| match wire {
-        Wire::Messages => &["anthropic/"][..],
+        Wire::Messages => &["anthropic/", "skill", "skill whole"][..],
+        Wire::Responses => &[
+            "openai/ skill",
+            "openai/ skill whole",
+            "litellm_proxy/ skill",
+            "litellm_proxy/ skill whole",
+        ],
         _ => &["openai/", "litellm_proxy/", "skill"],
     };
     run(LITELLM, tried, command);
+}
+
+#[test]
+fn googles_client_has_skills_and_calls_tools_of_mcp_by_itself() {
+    let (command, _home) = python("google-genai", "agent_google_genai.py");
+    run(GOOGLE_GENAI, |_| &["mcp", "mcp whole", "skill"], command);
 }
 
 /// The functions that `llm` brings take the places of our tools.

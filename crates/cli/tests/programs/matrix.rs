@@ -19,6 +19,7 @@ pub(crate) const OPENAI_AGENTS: &str = "OpenAI Agents SDK";
 pub(crate) const PYDANTIC_AI: &str = "Pydantic AI";
 pub(crate) const LANGCHAIN: &str = "LangChain";
 pub(crate) const LITELLM: &str = "LiteLLM";
+pub(crate) const GOOGLE_GENAI: &str = "Google Gen AI SDK";
 
 /// Program, API, vendors of the models, and how it gets skills.
 const MATRIX: &str = "
@@ -35,21 +36,25 @@ llm               | responses | anthropic gemini                     | none
 Vercel AI SDK     | responses | anthropic openai-chat gemini         | mcp named
 Vercel AI SDK     | messages  | openai-chat gemini bedrock           | mcp named
 Vercel AI SDK     | chat      | anthropic gemini bedrock             | mcp named
-Vercel AI SDK     | gemini    | anthropic openai-chat                | mcp
+Vercel AI SDK     | gemini    | anthropic openai-chat                | mcp named
 OpenAI Agents SDK | responses | anthropic gemini                     | mcp named
 OpenAI Agents SDK | chat      | anthropic gemini                     | mcp named
 Pydantic AI       | messages  | openai-chat gemini                   | mcp named
 Pydantic AI       | chat      | anthropic gemini                     | mcp named
 Pydantic AI       | responses | anthropic openai-chat                | mcp named
+Pydantic AI       | gemini    | anthropic openai-chat                | mcp named
 LangChain         | messages  | openai-chat gemini                   | mcp named
 LangChain         | chat      | anthropic gemini                     | mcp named
 LangChain         | responses | anthropic                            | mcp
+LangChain         | gemini    | anthropic openai-chat                | mcp named
 LiteLLM           | chat      | anthropic gemini                     | mcp named
-LiteLLM           | messages  | openai-chat                          | mcp
+LiteLLM           | messages  | openai-chat                          | mcp named
+LiteLLM           | responses | anthropic gemini                     | named
+Google Gen AI SDK | gemini    | anthropic openai-chat                | mcp named
 ";
 
 /// Which file in `tests/` pins a program, and by which name.
-const PINS: [(&str, &str, &str); 11] = [
+const PINS: [(&str, &str, &str); 12] = [
     (CLAUDE, "agents/package.json", "@anthropic-ai/claude-code"),
     (CODEX, "agents/package.json", "@openai/codex"),
     (GEMINI_CLI, "agents/package.json", "@google/gemini-cli"),
@@ -61,6 +66,7 @@ const PINS: [(&str, &str, &str); 11] = [
     (PYDANTIC_AI, "sdk/frameworks.txt", "pydantic-ai-slim"),
     (LANGCHAIN, "sdk/frameworks.txt", "langchain"),
     (LITELLM, "sdk/litellm.txt", "litellm"),
+    (GOOGLE_GENAI, "sdk/google-genai.txt", "google-genai"),
 ];
 
 /// An API that a program speaks.
