@@ -36,7 +36,7 @@ pub(super) struct Args {
     /// Only this tenant
     #[arg(long, value_parser = store_args::parse_tenant)]
     tenant: Option<TenantId>,
-    /// How many entries, newest first; 0 for all, with --json
+    /// How many entries, newest first; with --json, 0 means all
     #[arg(long, default_value_t = 50)]
     limit: usize,
     /// Print one JSON object per line

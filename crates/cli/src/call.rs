@@ -41,11 +41,11 @@ pub(crate) struct Args {
     timeout: Option<u64>,
     #[command(flatten)]
     place: SandboxRunArgs,
-    #[command(flatten)]
-    fetch: FetchArgs,
     /// Print the whole result as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    fetch: FetchArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {

@@ -11,7 +11,7 @@ use prowess_source::{OpenResult, Origin, SearchBounds};
 
 use super::{client, output, progress};
 
-/// Options for sources that are URLs.
+/// Options for sources that are URLs. They come last: options after them would have their heading.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Sources by URL")]
 pub(crate) struct FetchArgs {

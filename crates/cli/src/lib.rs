@@ -144,10 +144,10 @@ enum Command {
     Call(call::Args),
     /// Run an MCP server for skills on standard input and output
     ///
-    /// The agent gets the tools that `prowess tools` lists, and the tools of a skill once it is
-    /// loaded; files of skills and of its container as resources; a prompt for each skill; and the
-    /// skills extension of MCP. Changes in the folders take effect immediately. Code runs in a
-    /// sandbox container that is deleted when the agent disconnects.
+    /// The agent gets the tools that `prowess tools --code` lists, and the tools of a skill once it
+    /// is loaded; files of skills and of its own container as resources; a prompt for each skill;
+    /// and the skills extension of MCP. Changes in the folders take effect immediately. Code runs
+    /// in a sandbox container that is deleted when the agent disconnects.
     Mcp(mcp::Args),
     /// Run the server: model gateway, skills API, files, MCP
     Serve(serve::Args),

@@ -37,11 +37,11 @@ pub(crate) struct Args {
     read_only: bool,
     #[command(flatten)]
     running: SandboxRunArgs,
-    #[command(flatten)]
-    fetch: FetchArgs,
     /// What to log on standard error
     #[arg(long, value_enum, default_value_t = LogDetail::Warn, env = "PROWESS_LOG")]
     log: LogDetail,
+    #[command(flatten)]
+    fetch: FetchArgs,
 }
 
 /// When the tools of a skill are listed.

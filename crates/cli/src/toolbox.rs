@@ -29,7 +29,7 @@ pub(super) struct SandboxRunArgs {
     /// Run even if this host supports only a reduced sandbox
     #[arg(long)]
     reduced: bool,
-    /// A domain that code may connect to, such as example.com or *.example.com
+    /// A domain that code may connect to, such as example.com or *.example.com. Can be repeated
     #[arg(long = "allow", value_name = "DOMAIN")]
     allowed: Vec<DomainRule>,
 }

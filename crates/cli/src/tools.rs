@@ -32,11 +32,11 @@ pub(crate) struct Args {
     litellm: bool,
     #[command(flatten)]
     place: SandboxRunArgs,
-    #[command(flatten)]
-    fetch: FetchArgs,
     /// Print JSON: name, description and input schema, as sent to models
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    fetch: FetchArgs,
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {

@@ -28,7 +28,7 @@ fn a_fuzzer_finds_no_failure_and_nothing_undocumented() {
         .arg("run")
         .arg(format!("{}/openapi.json", server.url()));
     fuzzer.args(["-H", &format!("x-api-key: {MASTER}")]);
-    fuzzer.args(["--max-examples", "20", "--seed", "1", "--no-color"]);
+    fuzzer.args(["--max-examples", "10", "--seed", "1", "--no-color"]);
     succeeded(fuzzer.current_dir(folder.path()));
 }
 

@@ -24,7 +24,8 @@ pub(super) enum Command {
     Import(import::ImportArgs),
     /// Print the configuration as a running server has read it, as JSON
     ///
-    /// A secret is shown as its place, or as hidden. Needs the server's master key.
+    /// A secret is shown as where it is read from (`env:NAME`, `file:PATH`), or as hidden. Needs the
+    /// server's master key.
     Show(show::ShowConfigArgs),
     /// Make a running server read its configuration again
     ///

@@ -10,7 +10,7 @@ use crate::output;
 pub(crate) struct Args {
     /// What the key is for
     name: String,
-    /// Permissions of the key
+    /// Permissions of the key, separated by commas
     #[arg(long = "scope", value_name = "SCOPE", default_values = ["read", "use", "publish"])]
     #[arg(value_parser = ["read", "use", "publish", "release", "providers", "metrics", "admin"], value_delimiter = ',')]
     scopes: Vec<String>,

@@ -18,7 +18,8 @@ use crate::store_args;
 /// A server's address, or the local store.
 #[derive(Debug, clap::Args)]
 pub(super) struct PlaceArgs {
-    /// The tenant; default: `default`, or with --server those that the API key may see
+    /// The tenant; default: `default`, or with --server the API key's own for a new key, else all
+    /// that the API key may see
     #[arg(long, value_parser = store_args::parse_tenant)]
     tenant: Option<TenantId>,
     /// Print JSON

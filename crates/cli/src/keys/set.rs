@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// What the key is for
     #[arg(long)]
     name: Option<String>,
-    /// Permissions of the key, instead of those it has
+    /// Permissions of the key, separated by commas, instead of those it has
     #[arg(long = "scope", value_name = "SCOPE")]
     #[arg(value_parser = ["read", "use", "publish", "release", "providers", "metrics", "admin"], value_delimiter = ',')]
     scopes: Option<Vec<String>>,

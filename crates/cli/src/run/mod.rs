@@ -72,7 +72,8 @@ pub(super) struct Args {
     /// Timeout of the whole run in seconds
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
-    /// A domain the model's code may connect to, such as example.com or *.example.com
+    /// A domain the model's code may connect to, such as example.com or *.example.com. Can be
+    /// repeated
     #[arg(long = "allow", value_name = "DOMAIN")]
     allowed: Vec<DomainRule>,
     /// Continue in the container of an earlier run, with its files

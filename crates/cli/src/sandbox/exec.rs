@@ -38,7 +38,8 @@ pub(crate) struct Args {
     /// Run in this container and keep its files; `new` creates one and prints its id
     #[arg(long, alias = "session", value_name = "ID")]
     container: Option<String>,
-    /// A skill to mount at /skills/NAME: a folder, an archive, a Markdown file or a URL
+    /// A skill to mount at /skills/NAME: a folder, an archive, a Markdown file or a URL. Can be
+    /// repeated
     #[arg(long = "skill", value_name = "SOURCE", conflicts_with = "container")]
     #[arg(value_parser = paths::path_parser())]
     skills: Vec<PathBuf>,
@@ -48,13 +49,13 @@ pub(crate) struct Args {
     /// Memory limit, such as 512M or 2G; at least 16M
     #[arg(long, value_name = "BYTES", value_parser = parse_memory)]
     memory: Option<u64>,
-    /// A domain the command may connect to, such as example.com or *.example.com
+    /// A domain the command may connect to, such as example.com or *.example.com. Can be repeated
     #[arg(long = "allow", value_name = "DOMAIN")]
     allowed: Vec<DomainRule>,
     /// Save generated files in this folder
     #[arg(long, value_name = "DIR", value_parser = paths::path_parser())]
     out: Option<PathBuf>,
-    /// An environment variable to set
+    /// An environment variable to set. Can be repeated
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = parse_variable)]
     env: Vec<(String, String)>,
     /// Pass standard input to the command

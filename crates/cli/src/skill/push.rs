@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// A folder, archive or URL with a skill or with several, or a SKILL.md
     #[arg(value_name = "SOURCE", value_parser = paths::path_parser())]
     path: PathBuf,
-    /// Create a version of this skill; default: the skill with the same name
+    /// Create a version of this skill, by id or name; default: the skill with the same name
     #[arg(long, value_name = "ID")]
     skill: Option<String>,
     /// Display title of a new skill; that of an existing one cannot be changed

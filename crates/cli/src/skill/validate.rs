@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Refuse what the reference validator refuses
     #[arg(long, conflicts_with = "upload")]
     strict: bool,
-    /// Refuse what the large hosts refuse on upload
+    /// Refuse what Prowess, Anthropic or OpenAI refuse on upload
     #[arg(long)]
     upload: bool,
     /// Show notes too, not only warnings and errors

@@ -1,5 +1,7 @@
 //! Help, version and completions.
 
+use std::process::Command;
+
 use insta::assert_snapshot;
 
 use crate::workdir::Workdir;
@@ -86,6 +88,43 @@ fn help_names_the_verbs_and_the_exit_codes() {
       -h, --help  Print help
     --- stderr
     ");
+}
+
+#[test]
+fn every_command_explains_itself() {
+    assert_snapshot!(helps(&[]));
+}
+
+/// The help of a command, and of all that it names.
+fn helps(command: &[&str]) -> String {
+    let text = help(command);
+    let listed = text.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.take_while(|line| !line.is_empty());
+    // What a line has no room for is in the next one, indented deeper.
+    let listed = listed.filter_map(|line| line.strip_prefix("  "));
+    let names = listed.filter(|line| !line.starts_with(' '));
+    let names = names.filter_map(|line| line.split(' ').next());
+    let below: String = names
+        .map(|name| helps(&[command, &[name]].concat()))
+        .collect();
+    let title = format!("=== prowess {}", command.join(" "));
+    format!("{}\n{text}\n{below}", title.trim_end())
+}
+
+fn help(command: &[&str]) -> String {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_prowess"));
+    // It would show their values.
+    let variables = std::env::vars_os().map(|(name, _)| name);
+    for name in variables.filter(|name| name.to_string_lossy().starts_with("PROWESS_")) {
+        program.env_remove(name);
+    }
+    program.args(command).arg("--help").env("COLUMNS", "100");
+    let output = program.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    // Lists of possible values end with a line of spaces.
+    let lines = text.lines().map(|line| format!("{}\n", line.trim_end()));
+    lines.collect()
 }
 
 #[test]
