@@ -35,8 +35,12 @@ fn build() -> anyhow::Result<Vec<PathBuf>> {
     let binary = target().join("packaging/test-binary/prowess");
     strip(&test_build::binary()?, &binary)?;
     let mut build = builder(&target().join("sdk/wheels"), &PACKAGES, &binary, &place)?;
-    // Tests need no optimised build, and share this one's dependencies.
-    build.env("MATURIN_PEP517_ARGS", "--profile dev");
+    // Tests need no optimised build. Most of what the module consists of is in theirs: with the
+    // same features it is not compiled again.
+    build.env(
+        "MATURIN_PEP517_ARGS",
+        "--profile dev --features as-in-tests",
+    );
     run(&mut build)?;
     let made = std::fs::read_dir(&place)?.map(|entry| Ok(entry?.path()));
     made.collect()

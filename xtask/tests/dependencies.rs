@@ -1,4 +1,5 @@
-//! Licences, duplicates and sources of dependencies, as deny.toml allows them.
+//! Licences, duplicates and sources of dependencies, as deny.toml allows them, and what two
+//! builds share of them.
 //!
 //! cargo-deny reads the same file and checks the same, and advisories besides. It takes
 //! minutes to build, so what can be checked without it is checked here.
@@ -27,18 +28,23 @@ fn root() -> &'static Path {
 
 /// All that is built for any system, with all features, tests included.
 fn dependencies() -> BTreeSet<Dependency> {
-    let tree = [
-        "tree",
-        "--locked",
+    let lines = tree(&[
         "--workspace",
         "--all-features",
         "--target=all",
         "--edges=normal,build,dev",
-        "--prefix=none",
         "--format={p}|{l}",
-    ];
+    ]);
+    let found: BTreeSet<Dependency> = lines.iter().map(|line| dependency(line)).collect();
+    assert!(found.len() > 300, "the search found only {}", found.len());
+    found
+}
+
+/// What `cargo tree` lists of other projects, a package per line. Its format has a `|`.
+fn tree(arguments: &[&str]) -> Vec<String> {
     let output = Command::new(env!("CARGO"))
-        .args(tree)
+        .args(["tree", "--locked", "--prefix=none"])
+        .args(arguments)
         .current_dir(root())
         .output()
         .unwrap();
@@ -47,12 +53,10 @@ fn dependencies() -> BTreeSet<Dependency> {
     let text = String::from_utf8(output.stdout).unwrap();
     let own = format!("({}/", root().display());
     let lines = text.lines().filter(|line| line.contains('|'));
-    let found: BTreeSet<Dependency> = lines
+    lines
         .filter(|line| !line.contains(&own))
-        .map(dependency)
-        .collect();
-    assert!(found.len() > 300, "the search found only {}", found.len());
-    found
+        .map(str::to_owned)
+        .collect()
 }
 
 /// `name v1.2.3 (proc-macro) (source)|licence (*)`; the star is for a package whose own
@@ -209,6 +213,27 @@ fn no_package_is_built_twice_without_a_reason() {
             "deny.toml skips {name}, needlessly"
         );
     }
+}
+
+/// A package with other features would be compiled once for the tests and once for the wheel.
+#[test]
+fn the_wheel_of_the_tests_shares_their_packages() {
+    let with_features = |arguments: &[&str]| -> BTreeSet<String> {
+        let lines = tree(&[arguments, &["--format={p}|{f}"]].concat());
+        let lines = lines.iter().map(|line| line.trim_end_matches(" (*)"));
+        lines.map(str::to_owned).collect()
+    };
+    let wheel = [
+        "--package=prowess-python",
+        "--features=as-in-tests",
+        "--edges=normal,build",
+    ];
+    let wheel = with_features(&wheel);
+    assert!(wheel.len() > 200, "the wheel has only {}", wheel.len());
+    let tests = with_features(&["--workspace", "--edges=normal,build,dev"]);
+    let unshared: Vec<_> = wheel.difference(&tests).collect();
+    let expected = Vec::<&String>::new();
+    assert_eq!(unshared, expected, "see python/prowess/Cargo.toml");
 }
 
 #[test]
