@@ -390,6 +390,8 @@ impl RunJournal {
                 }
             };
             if is_handed_over {
+                // A command that is given up from here on is the next server's.
+                self.ownership.set_lost();
                 // The sender is here, so there is always a value.
                 let _ = is_over.wait_for(|is_over| *is_over).await;
                 return None;

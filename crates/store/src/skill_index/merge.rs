@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::block::BlockDocuments;
-use super::block_rows::{BlockState, NewBlock, insert_pages, new_block_id, set_state};
+use super::block_rows::{BlockState, NewBlock, insert_pages, new_block_id, page_key, set_state};
 use super::dead::DeadSet;
 use super::limits::PAGE_ROWS;
 use super::merge_plan::{BlockSize, plan_merge, plan_quiet_merge};
@@ -107,9 +107,21 @@ impl Store {
         tx.commit().await?;
         let directory = self.merge_pages(id, &inputs).await?;
         if !self.replace_blocks(tenant, id, &inputs, &directory).await? {
-            self.drop_block(id).await?;
+            return self.drop_block(id).await;
         }
+        self.forget_pages(&inputs).await;
         Ok(())
+    }
+
+    /// No query needs the pages of merged blocks any more. They would take the room that the pages
+    /// of the new block are read ahead into.
+    async fn forget_pages(&self, inputs: &[MergeInput]) {
+        let cache = &self.page_cache().0;
+        for input in inputs {
+            for page in 0..input.documents.directory.pages() {
+                cache.invalidate(&page_key(input.id, page)).await;
+            }
+        }
     }
 
     /// Writes the pages of the new block.

@@ -1,8 +1,8 @@
 //! Reads all pages of a block once queries have read many of them, if there is room for all: each
 //! query with a term that is new to this server asks the database otherwise.
 //!
-//! Pages that are read ahead never take the place of others, so one tenant's index displaces
-//! nothing of another's.
+//! Nothing is read ahead if it would take the place of other pages, as far as the room can be
+//! estimated: one tenant's index is not to displace another's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,11 +1,13 @@
 //! Searching and routing: the same expectations on both databases.
 
+use std::time::{Duration, Instant};
+
 use prowess_store::{
     Field, MAX_QUERY_CHARS, NewSkill, PageCursor, PagePosition, PageRequest, SkillDeleteRule,
     Store, TenantId, VersionDeleteRule, VersionSelector,
 };
 
-use crate::testbed::{TestBed, described, execute, on_both_databases};
+use crate::testbed::{TestBed, count, described, execute, on_both_databases};
 
 on_both_databases! {
     queries_find_the_same_skills_in_the_same_order,
@@ -18,6 +20,7 @@ on_both_databases! {
     an_empty_or_oversized_query_is_refused,
     a_task_is_routed_with_reasons,
     skills_of_an_earlier_release_are_found,
+    the_index_is_merged_when_uploads_have_stopped,
 }
 
 const SKILLS: &[(&str, &str, &str)] = &[
@@ -371,4 +374,26 @@ async fn skills_of_an_earlier_release_are_found(bed: TestBed) {
     assert_eq!(search(&store, &bed.tenant, "rare words").await, before);
     assert_eq!(search(&store, &other, "walrus").await, []);
     assert_eq!(search(&store, &bed.tenant, "walrus").await.len(), 3);
+}
+
+/// Two parts of 64 skills each, which are too few to be merged while others are uploaded.
+async fn the_index_is_merged_when_uploads_have_stopped(bed: TestBed) {
+    let store = bed.open().await;
+    for number in 0..128 {
+        let skill = described(&format!("skill-x{number}"), "Same words.", "And more.", &[]);
+        let new = NewSkill::from_skill(&skill);
+        store.create_skill(&bed.tenant, &new).await.unwrap();
+    }
+    let live = "SELECT COUNT(*) FROM skill_blocks WHERE state = 'live'";
+    let began = Instant::now();
+    while count(&bed, live).await > 1 {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "it is not merged"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let retired = "SELECT COUNT(*) FROM skill_blocks WHERE state = 'retired'";
+    assert_eq!(count(&bed, retired).await, 2);
+    assert_eq!(search(&bed, &store, "same words").await.len(), 20);
 }

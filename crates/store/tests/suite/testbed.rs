@@ -177,6 +177,21 @@ pub(crate) async fn execute(bed: &TestBed, sql: &str) {
     try_execute(bed, sql).await.unwrap();
 }
 
+/// The number that a statement returns, besides the store.
+pub(crate) async fn count(bed: &TestBed, sql: &'static str) -> i64 {
+    if bed.config.database == "sqlite" {
+        let file = bed.config.data_dir.join("prowess.db");
+        let url = format!("sqlite://{}", file.display());
+        let mut connection = SqliteConnection::connect(&url).await.unwrap();
+        let counted = sqlx::query_scalar(sql).fetch_one(&mut connection);
+        counted.await.unwrap()
+    } else {
+        let mut connection = PgConnection::connect(&bed.config.database).await.unwrap();
+        let counted = sqlx::query_scalar(sql).fetch_one(&mut connection);
+        counted.await.unwrap()
+    }
+}
+
 /// Like [`execute`], for statements that the database may refuse.
 pub(crate) async fn try_execute(bed: &TestBed, sql: &str) -> Result<(), sqlx::Error> {
     let sql = AssertSqlSafe(sql.to_owned());

@@ -88,6 +88,24 @@ async fn maintenance_ends_between_two_transactions_and_begins_none_afterwards() 
 }
 
 #[tokio::test]
+async fn a_run_that_is_handed_over_right_after_a_step_is_lost_at_once() {
+    let (journal, _folder) = begin().await;
+    journal.hand_over().await.unwrap();
+    // Nothing waits for the store from here on, so time passes by itself.
+    tokio::time::pause();
+    let ending = async {
+        tokio::time::sleep(FLUSH_INTERVAL / 2).await;
+        // As a step does: nothing is flushed when maintenance looks for the first time.
+        assert!(journal.pending().take().is_none());
+        tokio::time::sleep(FLUSH_INTERVAL).await;
+        assert!(journal.ownership().is_lost());
+        journal.end_maintenance();
+    };
+    let (stop, ()) = tokio::join!(journal.maintain(), ending);
+    assert!(stop.is_none(), "{stop:?}");
+}
+
+#[tokio::test]
 async fn a_run_is_given_up_before_its_lease_ends_although_the_store_does_not_answer() {
     let (journal, _folder) = begin().await;
     // Nothing waits for the store from here on, so time passes by itself.
