@@ -26,13 +26,16 @@ fn rewrite(schema: &mut Map<String, Value>, depth: usize) {
     }
     for (keyword, value) in schema {
         match (keyword.as_str(), value) {
-            ("anyOf" | "oneOf", Value::Array(schemas)) => {
+            ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(schemas)) => {
                 schemas.iter_mut().for_each(|inner| replace(inner, depth));
             }
-            ("properties" | "$defs", Value::Object(schemas)) => {
+            (
+                "properties" | "patternProperties" | "$defs" | "definitions",
+                Value::Object(schemas),
+            ) => {
                 schemas.values_mut().for_each(|inner| replace(inner, depth));
             }
-            ("items" | "additionalProperties", inner) => replace(inner, depth),
+            ("items" | "additionalProperties" | "not", inner) => replace(inner, depth),
             _ => {}
         }
     }
@@ -69,6 +72,9 @@ mod tests {
                 "list": {"type": "array", "items": true},
                 "either": {"anyOf": [{"type": "object", "additionalProperties": false}, true]},
                 "one": {"oneOf": [false]},
+                "all": {"allOf": [true], "not": false},
+                "pair": {"type": "array", "prefixItems": [true, false]},
+                "named": {"type": "object", "patternProperties": {"^x-": true}},
                 "map": {"type": "object", "additionalProperties":
                     {"type": "object", "additionalProperties": true}},
                 "there": {"$ref": "#/$defs/point"},
@@ -84,6 +90,9 @@ mod tests {
                 "list": {"type": "array", "items": {}},
                 "either": {"anyOf": [{"type": "object"}, {}]},
                 "one": {"oneOf": [{"not": {}}]},
+                "all": {"allOf": [{}], "not": {"not": {}}},
+                "pair": {"type": "array", "prefixItems": [{}, {"not": {}}]},
+                "named": {"type": "object", "patternProperties": {"^x-": {}}},
                 "map": {"type": "object", "additionalProperties": {"type": "object"}},
                 "there": {"$ref": "#/$defs/point"},
             },

@@ -98,15 +98,21 @@ fn lists_in_memory_are_ranked_without_their_pages() {
     });
 }
 
+/// A tenant with several blocks.
+async fn twelve_skills(store: &Store) -> Case<'_> {
+    let mut case = Case::new(store).await;
+    for number in 0..12u8 {
+        case.create(&[number, 9 * number, 7, 90, 10 * number]).await;
+    }
+    case
+}
+
 #[test]
 fn a_block_is_read_ahead_when_many_of_its_pages_were_read_and_there_is_room() {
     run(async {
         let (config, _folder) = new_config(Database::Sqlite);
         let store = Store::open(&config).await.unwrap();
-        let mut case = Case::new(&store).await;
-        for number in 0..12u8 {
-            case.create(&[number, 9 * number, 7, 90, 10 * number]).await;
-        }
+        let case = twelve_skills(&store).await;
         store.merge_quiet_tenant(&case.tenant).await.unwrap();
         let expected = rankings(&store, &case.tenant, false).await;
         assert!(!expected.is_empty());
@@ -146,10 +152,7 @@ fn pages_of_merged_blocks_are_forgotten() {
     run(async {
         let (config, _folder) = new_config(Database::Sqlite);
         let store = Store::open(&config).await.unwrap();
-        let mut case = Case::new(&store).await;
-        for number in 0..12u8 {
-            case.create(&[number, 9 * number, 7, 90, 10 * number]).await;
-        }
+        let case = twelve_skills(&store).await;
         let query = SkillQuery::parse("w0");
         let snapshot = store.index_snapshot(&case.tenant, &query).await;
         let snapshot = snapshot.unwrap().unwrap();

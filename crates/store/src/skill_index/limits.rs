@@ -9,10 +9,11 @@ pub(super) const MAX_RECENT_DOCUMENTS: i64 = if cfg!(test) { 4 } else { 64 };
 pub(super) const MAX_RECENT_BYTES: i64 = 512 << 10;
 /// Neighbouring blocks of one size that are merged.
 pub(super) const MERGED_BLOCKS: usize = if cfg!(test) { 3 } else { 8 };
-/// How many times as large as all later blocks together a block is merged with them at most, once
-/// the tenant's index is not changing. Each merge makes it larger by a third at least.
+/// Once a tenant's index is not changing, a block is merged with all later ones, unless it is more
+/// than this many times as large as they are together. Each merge makes it larger by a third at
+/// least.
 pub(super) const QUIET_MERGE_RATIO: u64 = 3;
-/// For how long a tenant's index has got no block when it is not changing.
+/// How long after its last new block a tenant's index counts as not changing.
 pub(super) const QUIET_AFTER: Duration = Duration::from_secs(2);
 /// Documents of a block that is not merged any more.
 pub(super) const MAX_BLOCK_DOCUMENTS: u64 = if cfg!(test) { 40 } else { 32_768 };

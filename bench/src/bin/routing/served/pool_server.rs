@@ -29,7 +29,7 @@ const REPEAT_PAUSE: Duration = Duration::from_millis(20);
 /// The server has finished its background work when it needs less CPU time than this in an
 /// interval.
 const IDLE_CPU: Duration = Duration::from_millis(60);
-/// The server merges its index two seconds after the last upload.
+/// The server merges its index two seconds after its last new block.
 const SETTLE_INTERVAL: Duration = Duration::from_secs(3);
 const SETTLE_LIMIT: Duration = Duration::from_secs(300);
 

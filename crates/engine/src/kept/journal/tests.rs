@@ -88,6 +88,25 @@ async fn maintenance_ends_between_two_transactions_and_begins_none_afterwards() 
 }
 
 #[tokio::test]
+async fn events_are_left_to_the_next_step_if_the_last_one_was_stored_a_moment_ago() {
+    let (journal, _folder) = begin().await;
+    // Nothing waits for the store from here on, so time passes by itself.
+    tokio::time::pause();
+    let ending = async {
+        tokio::time::sleep(FLUSH_INTERVAL / 2).await;
+        // As a step does.
+        assert!(journal.pending().take().is_none());
+        journal.push(&LogEvent::CompletedAt(1));
+        // Maintenance has looked once by then.
+        tokio::time::sleep(FLUSH_INTERVAL * 3 / 4).await;
+        assert!(journal.pending().sizes().0 > 0);
+        journal.end_maintenance();
+    };
+    let (stop, ()) = tokio::join!(journal.maintain(), ending);
+    assert!(stop.is_none(), "{stop:?}");
+}
+
+#[tokio::test]
 async fn a_run_that_is_handed_over_right_after_a_step_is_lost_at_once() {
     let (journal, _folder) = begin().await;
     journal.hand_over().await.unwrap();
