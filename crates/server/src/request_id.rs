@@ -4,8 +4,6 @@ use std::fmt;
 
 /// What all ids begin with, before the digits.
 const PREFIX: &[u8] = b"req_";
-/// An id of zeros. Digits of other ids take their place.
-const ZERO: [u8; 28] = *b"req_000000000000000000000000";
 
 /// Identifies a request in the logs. It is not a secret.
 #[derive(Debug, Clone, Copy, Default)]
@@ -20,22 +18,34 @@ impl RequestId {
     /// as much.
     pub(crate) fn to_ascii(self) -> [u8; 28] {
         let RequestId(high, low) = self;
-        let bytes = high.to_be_bytes().into_iter().chain(low.to_be_bytes());
-        let digits = bytes.flat_map(|byte| [byte >> 4, byte & 0xf]);
-        let mut text = ZERO;
-        for (place, digit) in text.iter_mut().skip(PREFIX.len()).zip(digits) {
-            *place = match digit {
-                0..=9 => b'0' + digit,
-                _ => b'a' + (digit - 10),
-            };
+        let parts = [(high >> 32) as u32, high as u32, low];
+        let mut text = [0; PREFIX.len() + 24];
+        let (start, digits) = text.split_at_mut(PREFIX.len());
+        start.copy_from_slice(PREFIX);
+        for (place, part) in digits.chunks_exact_mut(8).zip(parts) {
+            place.copy_from_slice(&hex_digits(part));
         }
         text
     }
 }
 
+/// The eight digits of a number: each half-byte gets a byte of its own, and all of these become
+/// ASCII at once.
+fn hex_digits(number: u32) -> [u8; 8] {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let mut spread = u64::from(number);
+    spread = (spread | (spread << 16)) & 0x0000_ffff_0000_ffff;
+    spread = (spread | (spread << 8)) & 0x00ff_00ff_00ff_00ff;
+    spread = (spread | (spread << 4)) & 0x0f0f_0f0f_0f0f_0f0f;
+    let letters = ((spread + 6 * ONES) >> 4) & ONES;
+    let ascii = spread + u64::from(b'0') * ONES + u64::from(b'a' - b'9' - 1) * letters;
+    ascii.to_be_bytes()
+}
+
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.to_ascii()))
+        let text = self.to_ascii();
+        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 

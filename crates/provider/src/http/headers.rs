@@ -142,7 +142,8 @@ pub(super) fn is_key_by_name(name: &HeaderName) -> bool {
 /// The client's headers to send to the upstream. Headers that select an account, or are keys, are
 /// only passed on if the client also sends its own key for this upstream.
 pub(crate) fn for_upstream(client: &HeaderMap, uses_client_key: bool) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(client.len() + 4);
+    // As many are dropped as are added later, for most clients.
+    let mut headers = HeaderMap::with_capacity(client.len());
     let of_connection = ConnectionOptions::from_headers(client);
     let is_dropped = |name: &HeaderName| {
         is_hop_by_hop(name)

@@ -2,7 +2,6 @@
 //! `tracing-subscriber`'s formatter.
 
 use std::cell::RefCell;
-use std::io::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{LineSink, RequestInfo};
@@ -33,12 +32,18 @@ pub(super) fn write(sink: &dyn LineSink, info: &RequestInfo, level: &str, status
         }
         let Scratch { line, date, .. } = scratch;
         line.clear();
+        line.extend_from_slice(br#"{"timestamp":""#);
+        line.extend_from_slice(date.as_bytes());
+        line.push(b'.');
+        line.extend_from_slice(&six_digits(now.subsec_micros()));
+        line.extend_from_slice(br#"Z","level":""#);
+        line.extend_from_slice(level.as_bytes());
+        line.extend_from_slice(br#"","message":"done","status":"#);
         // Writing to memory cannot fail.
-        let _ = write!(
-            line,
-            r#"{{"timestamp":"{date}.{:06}Z","level":"{level}","message":"done","status":{status},"ms":{ms},"span":"#,
-            now.subsec_micros()
-        );
+        let _ = serde_json::to_writer(&mut *line, &status);
+        line.extend_from_slice(br#","ms":"#);
+        let _ = serde_json::to_writer(&mut *line, &ms);
+        line.extend_from_slice(br#","span":"#);
         span(info, line);
         line.extend_from_slice(b"}\n");
         sink.write_line(line);
@@ -47,7 +52,9 @@ pub(super) fn write(sink: &dyn LineSink, info: &RequestInfo, level: &str, status
 
 /// The fields of the request.
 pub(super) fn span(info: &RequestInfo, out: &mut Vec<u8>) {
-    let _ = write!(out, r#"{{"id":"{}""#, info.id);
+    out.extend_from_slice(br#"{"id":""#);
+    out.extend_from_slice(&info.id.to_ascii());
+    out.push(b'"');
     let fields = [
         (&b"key"[..], info.key_id()),
         (b"key_name", info.key_name()),
@@ -68,6 +75,16 @@ pub(super) fn span(info: &RequestInfo, out: &mut Vec<u8>) {
         let _ = serde_json::to_writer(&mut *out, value);
     }
     out.push(b'}');
+}
+
+/// Digits without `write!`, which took half of the instructions of a line.
+fn six_digits(mut number: u32) -> [u8; 6] {
+    let mut digits = [b'0'; 6];
+    for digit in digits.iter_mut().rev() {
+        *digit += (number % 10) as u8;
+        number /= 10;
+    }
+    digits
 }
 
 fn date(second: u64) -> String {
@@ -91,6 +108,13 @@ mod tests {
     impl LineSink for CollectingSink {
         fn write_line(&self, line: &[u8]) {
             self.0.lock().unwrap().extend_from_slice(line);
+        }
+    }
+
+    #[test]
+    fn a_part_of_a_second_has_six_digits() {
+        for number in [0, 7, 895_149, 999_999] {
+            assert_eq!(six_digits(number), *format!("{number:06}").as_bytes());
         }
     }
 
