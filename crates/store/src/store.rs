@@ -25,7 +25,7 @@ use crate::resolve::ResolveCache;
 use crate::skill_costs::PastCosts;
 use crate::skill_index::{BlockCache, MergeQueue, PageCache, PageReads, RecentCache, TermCache};
 use crate::skill_vectors::VectorCache;
-use crate::skills::RoutedCache;
+use crate::skills::{RoutedCache, RoutedReads};
 use crate::usage::PastUsage;
 
 /// Skills, versions, files, keys and tenants. Cheap to clone; clones share
@@ -43,6 +43,7 @@ struct StoreInner {
     recent_cache: RecentCache,
     term_cache: TermCache,
     routed_cache: RoutedCache,
+    routed_reads: RoutedReads,
     past_usage: PastUsage,
     past_costs: PastCosts,
     merge_queue: MergeQueue,
@@ -88,6 +89,7 @@ impl Store {
                 recent_cache: RecentCache::default(),
                 term_cache: TermCache::default(),
                 routed_cache: RoutedCache::default(),
+                routed_reads: RoutedReads::default(),
                 past_usage: PastUsage::default(),
                 past_costs: PastCosts::default(),
                 merge_queue: MergeQueue::default(),
@@ -175,6 +177,10 @@ impl Store {
 
     pub(crate) fn routed_cache(&self) -> &RoutedCache {
         &self.0.routed_cache
+    }
+
+    pub(crate) fn routed_reads(&self) -> &RoutedReads {
+        &self.0.routed_reads
     }
 
     pub(crate) fn past_usage_cache(&self) -> &PastUsage {

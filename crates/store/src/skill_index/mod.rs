@@ -59,7 +59,7 @@ mod merge;
 mod merge_plan;
 mod merge_queue;
 #[cfg(test)]
-mod model_tests;
+pub(crate) mod model_tests;
 mod page;
 mod page_cache;
 mod page_cursor;

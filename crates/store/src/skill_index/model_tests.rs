@@ -91,9 +91,9 @@ fn terms(skill: &Skill) -> SkillTerms {
 }
 
 /// What the tenant has: skills in the order in which their documents were added.
-pub(super) struct Case<'a> {
+pub(crate) struct Case<'a> {
     store: &'a Store,
-    pub(super) tenant: TenantId,
+    pub(crate) tenant: TenantId,
     made: u32,
     live: Vec<LiveSkill>,
 }
@@ -107,7 +107,7 @@ struct LiveSkill {
 }
 
 impl<'a> Case<'a> {
-    pub(super) async fn new(store: &'a Store) -> Self {
+    pub(crate) async fn new(store: &'a Store) -> Self {
         let number = TENANTS.fetch_add(1, Ordering::Relaxed);
         let tenant = TenantId::new(format!("case-{number}")).unwrap();
         store.ensure_tenant(&tenant, "case").await.unwrap();
@@ -132,7 +132,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    pub(super) async fn create(&mut self, words: &[u8]) {
+    pub(crate) async fn create(&mut self, words: &[u8]) {
         self.made += 1;
         let name = format!("skill-x{}", self.made);
         let skill = skill(&name, words);
@@ -251,7 +251,7 @@ impl<'a> Case<'a> {
     }
 }
 
-pub(super) fn new_config(database: Database) -> (StoreConfig, tempfile::TempDir) {
+pub(crate) fn new_config(database: Database) -> (StoreConfig, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let mut config = StoreConfig::local(folder.path());
     if database == Database::Postgres {

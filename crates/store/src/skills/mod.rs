@@ -13,7 +13,7 @@
 //! | `frontmatter` | the frontmatter of several versions |
 //! | `delete` | deletion, with the rules of each API generation |
 //! | `search` | the skills that match a query, in pages |
-//! | `route`, `routed_cache` | the skills that fit a task, for a catalogue; what was read of them |
+//! | `route`, `routed_cache`, `routed_read_ahead` | the skills that fit a task, for a catalogue; what was read of them, and what is read before queries find it |
 //! | `overlap` | the skills that take the queries of another |
 //! | `audited` | changes of skills in the audit log |
 //! | `query_plan` | tests that queries use indexes |
@@ -36,6 +36,7 @@ mod record;
 mod revoke;
 mod route;
 mod routed_cache;
+mod routed_read_ahead;
 mod search;
 mod selector;
 mod upload;
@@ -57,3 +58,4 @@ pub(crate) use read::{
     ID_COLUMN, latest_version_ids, paginate, skill_title, usable_version_id, version_detail_by_id,
 };
 pub(crate) use routed_cache::RoutedCache;
+pub(crate) use routed_read_ahead::RoutedReads;

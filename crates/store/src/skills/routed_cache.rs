@@ -16,7 +16,7 @@ use crate::tenant::TenantId;
 
 /// Memory for all tenants together. With the cache of recent documents, a search among 10,000
 /// skills with 200 results took 8.0 ms instead of 11.8 ms, and one with 20 results as long as before.
-const CACHE_BYTES: u64 = 32 << 20;
+pub(super) const CACHE_BYTES: u64 = 32 << 20;
 /// What an entry takes beside its texts.
 const ENTRY_BYTES: usize = 256;
 
@@ -60,7 +60,7 @@ impl RoutedDocument {
 type DocumentKey = (Arc<str>, i64);
 
 /// The documents that queries find most.
-pub(crate) struct RoutedCache(Cache<DocumentKey, Arc<RoutedDocument>>);
+pub(crate) struct RoutedCache(pub(super) Cache<DocumentKey, Arc<RoutedDocument>>);
 
 impl Default for RoutedCache {
     fn default() -> Self {
@@ -93,16 +93,32 @@ impl Store {
             if missing.is_empty() {
                 return Ok(found);
             }
-            let sql = select_routed(self.database(), tenant, &missing);
-            for row in self.db().fetch_all(sql).await? {
-                let (number, document) = (row.int("number")?, RoutedDocument::from_row(&row)?);
-                let document = Arc::new(document);
-                let key = (Arc::clone(&name), number);
-                cache.insert(key, Arc::clone(&document)).await;
+            for (number, document) in self.read_routed(tenant, &missing).await? {
                 found.insert(number, document);
             }
+            drop(self.read_routed_ahead(tenant, missing.len()).await);
             Ok(found)
         })
+    }
+
+    /// Reads documents and keeps them in memory.
+    pub(super) async fn read_routed(
+        &self,
+        tenant: &TenantId,
+        numbers: &[i64],
+    ) -> Result<Vec<(i64, Arc<RoutedDocument>)>> {
+        let cache = &self.routed_cache().0;
+        let name: Arc<str> = tenant.as_str().into();
+        let sql = select_routed(self.database(), tenant, numbers);
+        let mut found = Vec::with_capacity(numbers.len());
+        for row in self.db().fetch_all(sql).await? {
+            let (number, document) = (row.int("number")?, RoutedDocument::from_row(&row)?);
+            let document = Arc::new(document);
+            let key = (Arc::clone(&name), number);
+            cache.insert(key, Arc::clone(&document)).await;
+            found.push((number, document));
+        }
+        Ok(found)
     }
 }
 
