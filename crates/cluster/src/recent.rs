@@ -1,7 +1,7 @@
 //! A bounded map that forgets what was not used for longest.
 
 use std::borrow::Borrow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,6 +15,9 @@ pub(crate) struct RecentMap<K, V> {
 #[derive(Debug)]
 struct MapState<K, V> {
     values: HashMap<K, RecentValue<V>>,
+    /// Keys by their last use: to look through all values for the oldest one takes milliseconds
+    /// once there are many.
+    order: BTreeMap<u64, K>,
     weight: usize,
     /// Counts uses.
     clock: u64,
@@ -32,6 +35,7 @@ impl<K: Hash + Eq + Clone, V: Clone> RecentMap<K, V> {
         Self {
             state: Mutex::new(MapState {
                 values: HashMap::new(),
+                order: BTreeMap::new(),
                 weight: 0,
                 clock: 0,
             }),
@@ -45,10 +49,13 @@ impl<K: Hash + Eq + Clone, V: Clone> RecentMap<K, V> {
         K: Borrow<Q>,
     {
         let mut state = self.lock();
-        state.clock += 1;
-        let now = state.clock;
+        let state = &mut *state;
         let found = state.values.get_mut(key)?;
-        found.used = now;
+        state.clock += 1;
+        if let Some(key) = state.order.remove(&found.used) {
+            state.order.insert(state.clock, key);
+        }
+        found.used = state.clock;
         Some(found.value.clone())
     }
 
@@ -58,6 +65,7 @@ impl<K: Hash + Eq + Clone, V: Clone> RecentMap<K, V> {
             return;
         }
         let mut state = self.lock();
+        let state = &mut *state;
         state.clock += 1;
         let new = RecentValue {
             value,
@@ -65,12 +73,13 @@ impl<K: Hash + Eq + Clone, V: Clone> RecentMap<K, V> {
             used: state.clock,
         };
         state.weight += weight;
+        state.order.insert(state.clock, key.clone());
         if let Some(old) = state.values.insert(key, new) {
+            state.order.remove(&old.used);
             state.weight -= old.weight;
         }
         while state.weight > self.max_weight {
-            let oldest = state.values.iter().min_by_key(|(_, value)| value.used);
-            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else {
+            let Some((_, oldest)) = state.order.pop_first() else {
                 return;
             };
             if let Some(old) = state.values.remove(&oldest) {
@@ -87,6 +96,44 @@ impl<K: Hash + Eq + Clone, V: Clone> RecentMap<K, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Compared with a list in the order of use.
+        #[test]
+        fn values_are_forgotten_in_the_order_of_their_last_use(
+            uses in prop::collection::vec((0_u8..8, prop::option::of(1_usize..6)), 0..60),
+        ) {
+            let map = RecentMap::new(12);
+            let mut expected: Vec<(u8, usize)> = Vec::new();
+            for (key, inserted) in uses {
+                let place = expected.iter().position(|(known, _)| *known == key);
+                let known = place.map(|place| expected.remove(place));
+                match inserted {
+                    Some(weight) => {
+                        map.insert(key, weight, weight);
+                        expected.push((key, weight));
+                        while expected.iter().map(|(_, weight)| weight).sum::<usize>() > 12 {
+                            expected.remove(0);
+                        }
+                    }
+                    None => {
+                        prop_assert_eq!(map.get(&key), known.map(|(_, weight)| weight));
+                        expected.extend(known);
+                    }
+                }
+                let state = map.lock();
+                let mut kept: Vec<u8> = state.values.keys().copied().collect();
+                let order: Vec<u8> = state.order.values().copied().collect();
+                let used: Vec<u8> = expected.iter().map(|(key, _)| *key).collect();
+                prop_assert_eq!(&order, &used);
+                kept.sort_unstable();
+                let mut used = used;
+                used.sort_unstable();
+                prop_assert_eq!(kept, used);
+            }
+        }
+    }
 
     #[test]
     fn what_was_used_last_is_kept() {

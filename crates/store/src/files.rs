@@ -201,7 +201,7 @@ impl Store {
         file: &FileRecord,
         staged: &[StagedBlob],
     ) -> Result<()> {
-        quota::lock_totals(tx, tenant).await?;
+        // Locks the totals before any other row: a trigger counts the file there.
         self.insert_file_rows(tx, tenant, std::slice::from_ref(file))
             .await?;
         // The stream cannot be read twice. This happens only if a collector removes what
@@ -212,8 +212,8 @@ impl Store {
         }
     }
 
-    /// Inserts files within the tenant's quota. The totals must be locked, and the caller
-    /// activates the contents.
+    /// Inserts files within the tenant's quota. The totals must be locked, unless this is the
+    /// first statement of the transaction, and the caller activates the contents.
     pub(crate) async fn insert_file_rows(
         &self,
         tx: &mut Tx,

@@ -10,6 +10,7 @@ use crate::execution::{Command, Execution, ExecutionReport};
 use crate::policy::{Network, Policy};
 use crate::queue::RunPermit;
 use crate::snapshot::{self, FilesAfter, Snapshot};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -167,8 +168,14 @@ impl Sandbox {
             }
             let after = previous.map(|previous| {
                 let (began, limits) = (Instant::now(), &held.meta.policy.limits);
+                let taken = snapshot::take_with_contents(&held.data(), limits, &previous);
+                let (snapshot, contents) = match taken {
+                    Ok((snapshot, contents)) => (Ok(snapshot), contents),
+                    Err(error) => (Err(error), HashMap::new()),
+                };
                 FilesAfter {
-                    snapshot: snapshot::take(&held.data(), limits, Some(previous.as_ref())),
+                    snapshot,
+                    contents,
                     took: began.elapsed(),
                 }
             });

@@ -27,12 +27,14 @@ mod tests;
 pub use check::{FilesUsage, check_entries, check_file_path};
 pub(crate) use plan::RestorePlan;
 pub(crate) use restore::{RestoreTarget, restore};
-pub(crate) use take::take;
+pub(crate) use take::{take, take_with_contents};
 
 use crate::error::Error;
+use bytes::Bytes;
 use identity::FileIdentity;
 use prowess_skill::Digest;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::io::Read;
 use std::time::Duration;
 
@@ -90,6 +92,9 @@ struct RecordedEntry {
 pub struct FilesAfter {
     /// All of them, if they can be read.
     pub snapshot: Result<Snapshot, Error>,
+    /// Small contents of files that were read for it, by digest: not of all, and also of files
+    /// that the command has not changed.
+    pub contents: HashMap<Digest, Bytes>,
     /// How long that took.
     pub took: Duration,
 }

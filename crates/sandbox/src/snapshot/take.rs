@@ -7,9 +7,11 @@ use crate::collect::MAX_FOLDER_DEPTH;
 use crate::collect::folder::{EntryKind, FileEntry, FolderHandle};
 use crate::error::{Error, ErrorContext};
 use crate::policy::SandboxLimits;
+use bytes::Bytes;
 use prowess_skill::Digest;
 use rustix::fs::readlinkat;
 use sha2::{Digest as _, Sha256};
+use std::collections::HashMap;
 use std::ffi::CStr;
 use std::io::{self, Read};
 use std::path::Path;
@@ -18,18 +20,45 @@ const READ_FAILED: &str = "cannot read the files of the container";
 
 const BUFFER_BYTES: usize = 128 << 10;
 
+/// Bytes of a content that is returned with a snapshot, and of all those together.
+const MAX_CONTENT_BYTES: u64 = 64 << 10;
+const MAX_CONTENTS_BYTES: u64 = 1 << 20;
+/// What a smaller content is counted as, so that their number is limited, too.
+const MIN_COUNTED_BYTES: u64 = 1 << 10;
+
 /// Takes a snapshot of a folder. Files that have not changed since `previous` are not read.
 pub(crate) fn take(
     data: &Path,
     limits: &SandboxLimits,
     previous: Option<&Snapshot>,
 ) -> Result<Snapshot, Error> {
+    walk(data, limits, previous, 0).map(|(found, _)| found)
+}
+
+/// The same, with small contents of the files that were read, as many as there is room for: who
+/// needs them need not read the files again.
+pub(crate) fn take_with_contents(
+    data: &Path,
+    limits: &SandboxLimits,
+    previous: &Snapshot,
+) -> Result<(Snapshot, HashMap<Digest, Bytes>), Error> {
+    walk(data, limits, Some(previous), MAX_CONTENTS_BYTES)
+}
+
+fn walk(
+    data: &Path,
+    limits: &SandboxLimits,
+    previous: Option<&Snapshot>,
+    room: u64,
+) -> Result<(Snapshot, HashMap<Digest, Bytes>), Error> {
     let folder = FolderHandle::open_path(data).at(READ_FAILED, data)?;
     let mut walk = SnapshotWalk {
         limits,
         previous,
         bytes: 0,
         buffer: vec![0; BUFFER_BYTES],
+        contents: HashMap::new(),
+        room,
         found: Snapshot {
             taken_at: now_nanos(),
             ..Snapshot::default()
@@ -40,7 +69,7 @@ pub(crate) fn take(
     found
         .entries
         .sort_by(|a, b| a.entry.path.cmp(&b.entry.path));
-    Ok(found)
+    Ok((found, walk.contents))
 }
 
 struct SnapshotWalk<'a> {
@@ -49,6 +78,10 @@ struct SnapshotWalk<'a> {
     /// Lengths of files and of links' targets so far.
     bytes: u64,
     buffer: Vec<u8>,
+    /// Small contents that were read.
+    contents: HashMap<Digest, Bytes>,
+    /// Bytes of further ones.
+    room: u64,
     found: Snapshot,
 }
 
@@ -135,6 +168,8 @@ impl SnapshotWalk<'_> {
         let mut file = folder.open_file(name)?.take(max.saturating_add(1));
         let mut hash = Sha256::new();
         let mut size = 0;
+        let max_kept = self.room.min(MAX_CONTENT_BYTES);
+        let mut content = Vec::new();
         loop {
             let read = file.read(&mut self.buffer)?;
             let Some(bytes) = self.buffer.get(..read).filter(|bytes| !bytes.is_empty()) else {
@@ -142,8 +177,17 @@ impl SnapshotWalk<'_> {
             };
             hash.update(bytes);
             size += read as u64;
+            if size <= max_kept {
+                content.extend_from_slice(bytes);
+            }
         }
-        Ok((finish_digest(hash)?, size))
+        let digest = finish_digest(hash)?;
+        let counted = size.max(MIN_COUNTED_BYTES);
+        if size <= max_kept && counted <= self.room {
+            self.room -= counted;
+            self.contents.insert(digest, content.into());
+        }
+        Ok((digest, size))
     }
 }
 

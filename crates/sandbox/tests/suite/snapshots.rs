@@ -5,6 +5,7 @@ use prowess_sandbox::{
     Command, CommandOutcome, ContainerSpec, ContentReader, Execution, Network, Policy, Snapshot,
     SnapshotContent, SnapshotEntry,
 };
+use prowess_skill::Digest;
 use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -233,12 +234,23 @@ async fn a_command_is_run_with_a_snapshot_of_what_it_has_left() {
     // Also if it fails.
     let (report, after) = run("echo b > b; rm a; exit 3").await.unwrap();
     assert_eq!(report.outcome, CommandOutcome::Exit(3));
-    let after = after.unwrap().snapshot.unwrap();
+    let after = after.unwrap();
+    // With what was read for it, so that nobody need read it again.
+    let content = after.contents.get(&Digest::from_content(b"b\n"));
+    assert_eq!(content.map(|content| &content[..]), Some(&b"b\n"[..]));
+    let after = after.snapshot.unwrap();
     assert_eq!(after.digest(), snapshot().await.unwrap().digest());
     let changes = after.changes_since(Some(&*before));
     let changed = changes.changed.iter().map(|entry| entry.path.as_str());
     assert_eq!(changed.collect::<Vec<_>>(), ["b"]);
     assert_eq!(changes.removed, ["a"]);
+    // Large contents, and more than a bounded number of small ones, are left out.
+    let line = "head -c 70000 /dev/zero > large; for i in {1..1100}; do echo $i > small-$i; done";
+    let after = run(line).await.unwrap().1.unwrap();
+    let bytes = after.contents.values().map(|content| content.len());
+    assert!(bytes.max().is_some_and(|most| most < 70_000));
+    assert!(after.contents.len() <= 1_024, "{}", after.contents.len());
+    assert!(after.snapshot.unwrap().entries().count() > 1_100);
 }
 
 #[tokio::test]

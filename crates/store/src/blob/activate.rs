@@ -42,6 +42,25 @@ pub(crate) async fn activate(
     Ok(ActivationOutcome::Activated)
 }
 
+/// Whether contents can be made ready by [`push_activation`]: all of them are in memory, and few.
+pub(crate) fn are_small(staged: &[StagedBlob]) -> bool {
+    let is_inline = |staged: &StagedBlob| matches!(staged.body, StagedBody::Inline(_));
+    staged.len() <= BATCH_ROWS && staged.iter().all(is_inline)
+}
+
+/// Appends the statement that makes such contents, sorted by digest, ready. It cannot find that
+/// one was collected: each brings its data along.
+pub(crate) fn push_activation(sql: Sql, staged: &[StagedBlob], now: Timestamp) -> Result<Sql> {
+    let mut rows = Vec::with_capacity(staged.len());
+    for staged in staged {
+        rows.push(staged.row(&id::new_id(IdPrefix::Blob, now)?, now));
+    }
+    Ok(sql
+        .push(INSERT_READY)
+        .push_rows(rows)
+        .push(ON_CONFLICT_TOUCH))
+}
+
 /// Deletes the pending rows of written content. Returns false if some are missing.
 async fn delete_pending(tx: &mut Tx, staged: &[StagedBlob]) -> Result<bool> {
     let places: Vec<_> = staged
@@ -75,10 +94,8 @@ async fn activate_batch(
         rows.push(staged.row(&place, now));
         places.push(place);
     }
-    let sql = Sql::new("INSERT INTO blobs (place, state, digest, size, touched_at, data) VALUES ");
-    let returned = tx
-        .fetch_all(sql.push_rows(rows).push(ON_CONFLICT_TOUCH))
-        .await?;
+    let sql = Sql::new(INSERT_READY).push_rows(rows);
+    let returned = tx.fetch_all(sql.push(ON_CONFLICT_TOUCH)).await?;
     let returned = returned.iter().map(|row| row.text("place"));
     let inserted = returned.collect::<Result<HashSet<_>>>()?;
     for (staged, place) in batch.iter().zip(&places) {
@@ -93,6 +110,9 @@ async fn activate_batch(
     }
     Ok(ActivationOutcome::Activated)
 }
+
+const INSERT_READY: &str =
+    "INSERT INTO blobs (place, state, digest, size, touched_at, data) VALUES ";
 
 const ON_CONFLICT_TOUCH: &str = "
     ON CONFLICT (digest) WHERE state = 'ready'

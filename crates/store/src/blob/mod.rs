@@ -36,7 +36,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use prowess_skill::Digest;
 
-pub(crate) use activate::{ActivationOutcome, activate, touch_blobs, touch_version_blobs};
+pub(crate) use activate::{
+    ActivationOutcome, activate, are_small, push_activation, touch_blobs, touch_version_blobs,
+};
 pub use read::ContentStream;
 pub(crate) use read::{parse_digest, read_version};
 pub(crate) use stage::UploadBounds;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use prowess_skill::Digest;
 
 use crate::Store;
-use crate::blob::{ActivationOutcome, StagedBlob, activate};
+use crate::blob::{self, ActivationOutcome, StagedBlob, activate};
 use crate::db::{Sql, Tx};
 use crate::error::{Error, Result};
 use crate::journal::{ContainerChange, EntryContent, StagedContent, commit_container};
@@ -45,6 +45,21 @@ impl StagedContents {
         self.blobs
             .binary_search_by_key(digest, |blob| blob.digest)
             .is_ok()
+    }
+
+    /// Whether all of them can be made ready by [`push_activation`](Self::push_activation).
+    pub(super) fn are_small(&self) -> bool {
+        blob::are_small(&self.blobs)
+    }
+
+    /// Appends the statement that makes them ready, if there are any, to a list of common table
+    /// expressions.
+    pub(super) fn push_activation(&self, sql: Sql) -> Result<Sql> {
+        if self.blobs.is_empty() {
+            return Ok(sql);
+        }
+        let sql = blob::push_activation(sql.push(", stored AS ("), &self.blobs, Timestamp::now())?;
+        Ok(sql.push(")"))
     }
 
     /// Makes them ready.
@@ -87,14 +102,7 @@ impl Store {
         change: &ContainerChange,
         staged: &StagedContents,
     ) -> Result<bool> {
-        let digests = change
-            .changed
-            .iter()
-            .filter_map(|entry| match entry.content {
-                EntryContent::File(digest) => Some(digest),
-                EntryContent::Link(_) | EntryContent::Directory => None,
-            });
-        check_contents(tx, &change.container, digests, staged).await?;
+        check_changed(tx, change, staged).await?;
         let Some(growth) = commit_container(tx, tenant, change).await? else {
             return Ok(false);
         };
@@ -130,6 +138,20 @@ pub(super) async fn check_contents(
         }
     }
     Ok(())
+}
+
+/// The same for the files of a change.
+pub(super) async fn check_changed(
+    tx: &mut Tx,
+    change: &ContainerChange,
+    staged: &StagedContents,
+) -> Result<()> {
+    let changed = change.changed.iter();
+    let digests = changed.filter_map(|entry| match entry.content {
+        EntryContent::File(digest) => Some(digest),
+        EntryContent::Link(_) | EntryContent::Directory => None,
+    });
+    check_contents(tx, &change.container, digests, staged).await
 }
 
 /// Those of some digests that a container has.

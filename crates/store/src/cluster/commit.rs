@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::Store;
-use crate::db::{DbRow, Sql, Tx};
+use crate::db::{Database, DbRow, Sql, Tx};
 use crate::error::{Error, Result};
 use crate::journal::{ContainerChange, StagedContent};
 use crate::quota::lock_totals;
@@ -12,6 +12,7 @@ use crate::tenant::TenantId;
 use super::apply::StagedContents;
 use super::create::setup_text;
 use super::rows::{self, holding_run, live_command};
+use super::small_commit::SmallCommit;
 
 /// The changes of a command that has ended.
 #[derive(Debug)]
@@ -113,22 +114,51 @@ impl Store {
         staged: &StagedContents,
     ) -> Result<CommitCommandOutcome> {
         let mut tx = self.db().begin().await?;
+        let small = SmallCommit::new(tx.database(), tenant, end, change, staged);
         // Always before other rows: see `quota`.
-        lock_totals(&mut tx, tenant).await?;
-        let Some(row) = rows::lock(&mut tx, tenant, &change.container).await? else {
+        let row = match &small {
+            Some(small) => small.lock(&mut tx).await?,
+            None => {
+                lock_totals(&mut tx, tenant).await?;
+                rows::lock(&mut tx, tenant, &change.container).await?
+            }
+        };
+        let Some(row) = row else {
             tx.rollback().await;
             return Ok(CommitCommandOutcome::NotFound);
         };
-        if !may_commit(&mut tx, &row, end.holder).await?
-            || !self.apply_change(&mut tx, tenant, change, staged).await?
-        {
+        let mut is_written = may_commit(&mut tx, &row, end.holder).await?;
+        if is_written {
+            is_written = match &small {
+                Some(small) => self.write_small(&mut tx, &row, small).await?,
+                None => self.write_any(&mut tx, tenant, end, change, staged).await?,
+            };
+        }
+        if !is_written {
             tx.rollback().await;
             return Ok(CommitCommandOutcome::Lost);
         }
-        let generation = change.generation + 1;
-        end.write(&mut tx, &change.container, generation).await?;
         tx.commit().await?;
-        Ok(CommitCommandOutcome::Committed { generation })
+        Ok(CommitCommandOutcome::Committed {
+            generation: change.generation + 1,
+        })
+    }
+
+    /// Returns false if the container is of another generation.
+    async fn write_any(
+        &self,
+        tx: &mut Tx,
+        tenant: &TenantId,
+        end: &CommandEnd<'_>,
+        change: &ContainerChange,
+        staged: &StagedContents,
+    ) -> Result<bool> {
+        if !self.apply_change(tx, tenant, change, staged).await? {
+            return Ok(false);
+        }
+        let sql = end.push_update(tx.database(), Sql::new(""), change);
+        tx.execute(sql).await?;
+        Ok(true)
     }
 }
 
@@ -146,24 +176,29 @@ async fn may_commit(tx: &mut Tx, row: &DbRow, holder: &str) -> Result<bool> {
 }
 
 /// How a command ends.
-struct CommandEnd<'a> {
+pub(super) struct CommandEnd<'a> {
     holder: &'a str,
     worker: Option<&'a str>,
     setup: Option<String>,
 }
 
 impl CommandEnd<'_> {
-    async fn write(&self, tx: &mut Tx, id: &str, generation: i64) -> Result<()> {
-        let sql = Sql::new(
+    /// Appends the statement that ends the command as one whose change is committed.
+    pub(super) fn push_update(
+        &self,
+        database: Database,
+        sql: Sql,
+        change: &ContainerChange,
+    ) -> Sql {
+        sql.push(
             "UPDATE cluster_containers
              SET held_by = NULL, held_run = NULL, held_until = 0, used_at = ",
         )
-        .push(tx.database().clock())
+        .push(database.clock())
         .push_bind(", committed_by = ", self.holder)
-        .push_bind(", committed_generation = ", generation)
+        .push_bind(", committed_generation = ", change.generation + 1)
         .push_bind(", worker = COALESCE(", self.worker)
         .push_bind(", worker), setup = COALESCE(", self.setup.as_deref())
-        .push_bind(", setup) WHERE id = ", id);
-        tx.execute(sql).await.map(drop)
+        .push_bind(", setup) WHERE id = ", &change.container)
     }
 }

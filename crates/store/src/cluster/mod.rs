@@ -9,6 +9,7 @@
 //! | `hold` | which command uses a container |
 //! | `hold_unused` | the same for a container that nobody uses, in one statement |
 //! | `commit` | the changes of a command, as the next generation |
+//! | `small_commit` | the same for a few small files, in fewer statements |
 //! | `change` | changes without a command: uploads, removed files, the setup |
 //! | `apply` | changed files within a transaction: contents, generation, quota |
 //! | `file` | one file of a container, opened in one statement |
@@ -45,6 +46,7 @@ mod list;
 mod rows;
 mod signed_content;
 mod skills;
+mod small_commit;
 mod staged_read;
 mod uploads;
 

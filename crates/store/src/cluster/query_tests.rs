@@ -19,6 +19,7 @@ fn containers_are_found_by_indexes() {
     let texts = digests.map(|digest| digest.to_string());
     let steps = assert_no_table_is_scanned([
         rows::select(Database::Sqlite, &tenant, id),
+        rows::select_with_totals(Database::Sqlite, &tenant, id, &["a", "b"]),
         list::select_all(&tenant),
         list::select_one(&tenant, "container_1"),
         skills::select_skills(id),

@@ -8,7 +8,7 @@ use prowess_skill::Digest;
 
 use crate::Store;
 use crate::blob::parse_digest;
-use crate::db::{DbRow, Sql, Tx};
+use crate::db::{DbRow, Sql, SqlValue, Tx};
 use crate::error::{Error, Result};
 use crate::tenant::TenantId;
 use crate::time::Timestamp;
@@ -139,21 +139,8 @@ pub(crate) async fn commit_container(
         let sql = Sql::new(
             "INSERT INTO container_files (container, path, digest, target, size, mode) VALUES ",
         );
-        let rows = batch.iter().map(|entry| {
-            let (digest, target) = match &entry.content {
-                EntryContent::File(digest) => (Some(digest.to_string()), None),
-                EntryContent::Link(target) => (None, Some(target.clone())),
-                EntryContent::Directory => (None, None),
-            };
-            vec![
-                change.container.as_str().into(),
-                entry.path.as_str().into(),
-                digest.into(),
-                target.into(),
-                entry.size.into(),
-                entry.mode.into(),
-            ]
-        });
+        let rows = batch.iter();
+        let rows = rows.map(|entry| entry_row(&change.container, entry));
         tx.execute(sql.push_rows(rows)).await?;
     }
     if growth != 0 {
@@ -163,6 +150,23 @@ pub(crate) async fn commit_container(
         tx.execute(sql).await?;
     }
     Ok(Some(growth))
+}
+
+/// The values of a file's row: container, path, digest, target, size and mode.
+pub(crate) fn entry_row(container: &str, entry: &ContainerEntry) -> Vec<SqlValue> {
+    let (digest, target) = match &entry.content {
+        EntryContent::File(digest) => (Some(digest.to_string()), None),
+        EntryContent::Link(target) => (None, Some(target.clone())),
+        EntryContent::Directory => (None, None),
+    };
+    vec![
+        container.into(),
+        entry.path.as_str().into(),
+        digest.into(),
+        target.into(),
+        entry.size.into(),
+        entry.mode.into(),
+    ]
 }
 
 /// The file of a row; `None` if the container is empty.

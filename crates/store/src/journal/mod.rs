@@ -53,7 +53,7 @@ mod webhooks;
 mod protocol_tests;
 
 pub(crate) use container_expiry::delete_files;
-pub(crate) use container_files::commit_container;
+pub(crate) use container_files::{commit_container, entry_row};
 pub(crate) use container_hold::{and_no_run_holds, is_held};
 pub(crate) use lease::micros;
 

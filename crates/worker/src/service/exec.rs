@@ -8,7 +8,8 @@ use super::observer::ObservedCommand;
 use super::state::{TaskGuard, WorkerState};
 use crate::protocol::{CommandTimings, ExecRequest, WorkerReply};
 use futures_util::future::join_all;
-use prowess_sandbox::{FilesAfter, fail_point};
+use prowess_sandbox::fail_point;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
@@ -125,12 +126,12 @@ impl WorkerState {
         };
         fail_point("worker-after-command");
         let ended = Instant::now();
-        let (after, took) = match after {
-            Some(FilesAfter { snapshot, took }) => (Arc::new(snapshot?), took),
-            None => (Arc::clone(&before.found), Duration::ZERO),
+        let (after, contents, took) = match after {
+            Some(after) => (Arc::new(after.snapshot?), after.contents, after.took),
+            None => (Arc::clone(&before.found), HashMap::new(), Duration::ZERO),
         };
         let ran = ended.duration_since(began).saturating_sub(prepared);
-        let changes = self.changes(request, &before, &after).await?;
+        let changes = self.changes(request, &before, &after, contents).await?;
         if let Some(copy) = copy.as_mut() {
             copy.label = Some(after.digest());
             copy.files = Some(after);

@@ -8,7 +8,7 @@ use crate::protocol::{ExecRequest, MAX_INLINE_CONTENT_BYTES, MAX_INLINE_TOTAL_BY
 use bytes::Bytes;
 use prowess_sandbox::{Snapshot, SnapshotContent, SnapshotEntry};
 use prowess_skill::Digest;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -16,6 +16,7 @@ use std::io::{self, Read};
 const MAX_OPEN_FILES: usize = 64;
 
 /// A content that no file had before.
+#[derive(Clone, Copy)]
 struct NewContent<'a> {
     digest: Digest,
     size: u64,
@@ -23,12 +24,14 @@ struct NewContent<'a> {
 }
 
 impl WorkerState {
-    /// What has changed since before the command.
+    /// What has changed since before the command. Files whose contents are among the known ones
+    /// are not read.
     pub(super) async fn changes(
         &self,
         request: &ExecRequest,
         before: &FilesBefore,
         after: &Snapshot,
+        mut known: HashMap<Digest, Bytes>,
     ) -> Result<Option<ResultChanges>, CommandFailure> {
         let changes = after.changes_since(Some(&before.committed));
         if changes.is_empty() {
@@ -44,7 +47,15 @@ impl WorkerState {
         });
         let inline_count = inline.count();
         let (small, large) = new.split_at(inline_count);
-        let inline = self.read_contents(request, small).await?;
+        let mut inline = Vec::with_capacity(small.len());
+        let mut unread = Vec::new();
+        for content in small {
+            match known.remove(&content.digest) {
+                Some(bytes) => inline.push((content.digest, bytes)),
+                None => unread.push(*content),
+            }
+        }
+        inline.extend(self.read_contents(request, &unread).await?);
         let large = large.iter().map(|content| LargeContent {
             digest: content.digest,
             size: content.size,

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use prowess_skill::Digest;
 use prowess_store::{
-    BeginCommandOutcome, CommitCommandOutcome, ContainerUpdate, ContainerUser, StorageLimits,
-    UpdateContainerOutcome,
+    BeginCommandOutcome, CommitCommandOutcome, ContainerEntry, ContainerUpdate, ContainerUser,
+    EntryContent, StorageLimits, UpdateContainerOutcome,
 };
 use serde_json::json;
 
-use super::setup::{HOLD, begin, busy, change, commit, create, file, put, put_file, stage};
+use super::setup::{
+    HOLD, begin, busy, change, commit, create, file, put, put_file, stage, stage_new,
+};
 use crate::testbed::{TestBed, on_both_databases};
 
 on_both_databases! {
@@ -17,6 +19,7 @@ on_both_databases! {
     a_command_whose_time_has_run_out_loses_its_container_to_the_next,
     files_are_changed_without_a_command,
     files_of_containers_count_for_the_quota,
+    a_few_small_files_are_committed_as_many_are,
 }
 
 async fn a_command_holds_its_container_and_commits_the_next_generation(bed: TestBed) {
@@ -212,4 +215,90 @@ async fn files_of_containers_count_for_the_quota(mut bed: TestBed) {
         CommitCommandOutcome::Committed { generation: 2 }
     );
     assert_eq!(store.storage_usage(tenant).await.unwrap().bytes, 5_000);
+}
+
+/// A commit of a few small files needs fewer statements on PostgreSQL than any other.
+async fn a_few_small_files_are_committed_as_many_are(mut bed: TestBed) {
+    bed.config.limits = StorageLimits {
+        bytes: Some(100),
+        ..StorageLimits::default()
+    };
+    let store = bed.open().await;
+    let (tenant, id) = (&bed.tenant, "container_1");
+    create(&store, tenant, id).await;
+    let run = async |generation: i64, changed: Vec<ContainerEntry>, contents: &[&[u8]]| {
+        let command = format!("command {generation}");
+        begin(&store, tenant, id, &command, HOLD).await;
+        let contents = stage_new(&store, contents).await;
+        let mut commit = commit(&command, change(id, generation, changed), contents);
+        let setup = json!({"policy": generation});
+        commit.setup = Some(&setup);
+        store.commit_command(tenant, commit).await
+    };
+    let done = |generation| CommitCommandOutcome::Committed { generation };
+    let other = |path: &str, content: EntryContent, size: i64| ContainerEntry {
+        path: path.to_owned(),
+        content,
+        size,
+        mode: 0o755,
+    };
+    // The same content twice, a folder, and a link.
+    let link = other("link", EntryContent::Link("a".to_owned()), 1);
+    let changed = vec![
+        file("a", b"one"),
+        file("b", b"one"),
+        other("dir", EntryContent::Directory, 0),
+        link.clone(),
+    ];
+    let committed = run(0, changed.clone(), &[b"one"]).await;
+    assert_eq!(committed.unwrap(), done(1));
+    let files = store.container_files(tenant, id).await.unwrap().unwrap();
+    assert_eq!((files.generation, files.entries), (1, changed));
+    let found = store.cluster_container(tenant, id).await.unwrap().unwrap();
+    assert_eq!((found.stored_bytes, found.setup), (7, json!({"policy": 0})));
+    assert_eq!(found.worker.as_deref(), Some("worker 1"));
+    assert_eq!(store.storage_usage(tenant).await.unwrap().bytes, 7);
+    // Larger, of the same size, and of another kind; one content is the container's own.
+    let folder = other("b", EntryContent::Directory, 0);
+    let changed = vec![file("a", b"longer"), folder.clone(), file("c", b"one")];
+    let committed = run(1, changed, &[b"longer"]).await;
+    assert_eq!(committed.unwrap(), done(2));
+    let committed = run(2, vec![file("c", b"two")], &[b"two"]).await;
+    assert_eq!(committed.unwrap(), done(3));
+    let files = store.container_files(tenant, id).await.unwrap().unwrap();
+    let expected = vec![
+        file("a", b"longer"),
+        folder,
+        file("c", b"two"),
+        other("dir", EntryContent::Directory, 0),
+        link,
+    ];
+    assert_eq!(files.entries, expected);
+    let found = store.cluster_container(tenant, id).await.unwrap().unwrap();
+    assert_eq!((found.generation, found.stored_bytes), (3, 10));
+    assert_eq!(store.storage_usage(tenant).await.unwrap().bytes, 10);
+    let file_a = store.open_container_file(tenant, id, "a").await.unwrap();
+    let content = file_a.unwrap().content.collect().await.unwrap();
+    assert_eq!(&content[..], b"longer");
+    // What would be too much, is of another generation, or has no content changes nothing.
+    let large = [7; 97];
+    let error = run(3, vec![file("a", &large)], &[&large]).await;
+    let error = error.unwrap_err();
+    assert_eq!(error.code(), "storage-quota-exceeded");
+    let ended = store.end_command(tenant, id, "command 3", None);
+    ended.await.unwrap();
+    let lost = run(2, vec![file("a", b"late")], &[b"late"]).await;
+    assert_eq!(lost.unwrap(), CommitCommandOutcome::Lost);
+    let ended = store.end_command(tenant, id, "command 2", None);
+    ended.await.unwrap();
+    let forged = run(3, vec![file("a", b"not given")], &[]).await;
+    assert_eq!(forged.unwrap_err().code(), "value-invalid");
+    let found = store.cluster_container(tenant, id).await.unwrap().unwrap();
+    assert_eq!((found.generation, found.stored_bytes), (3, 10));
+    assert_eq!(store.storage_usage(tenant).await.unwrap().bytes, 10);
+    // A deleted one is not found.
+    let deleted = store.delete_cluster_container(tenant, id).await;
+    assert!(deleted.unwrap());
+    let gone = run(3, vec![file("a", b"x")], &[b"x"]).await;
+    assert_eq!(gone.unwrap(), CommitCommandOutcome::NotFound);
 }

@@ -18,13 +18,21 @@ pub(super) const QUOTA: ContainerQuota = ContainerQuota {
     evict_idle: HOLD,
 };
 
-pub(super) async fn stage(store: &Store, contents: &[&[u8]]) -> Vec<StagedContent> {
+fn by_digest(contents: &[&[u8]]) -> BTreeMap<Digest, Bytes> {
     let contents = contents.iter().map(|content| {
         let bytes = Bytes::copy_from_slice(content);
         (Digest::from_content(content), bytes)
     });
-    let contents: BTreeMap<_, _> = contents.collect();
-    store.stage_contents(contents).await.unwrap()
+    contents.collect()
+}
+
+pub(super) async fn stage(store: &Store, contents: &[&[u8]]) -> Vec<StagedContent> {
+    store.stage_contents(by_digest(contents)).await.unwrap()
+}
+
+/// The same for contents that are probably not stored yet.
+pub(super) async fn stage_new(store: &Store, contents: &[&[u8]]) -> Vec<StagedContent> {
+    store.stage_new_contents(by_digest(contents)).await.unwrap()
 }
 
 pub(super) fn skill(folder: &str, content: &[u8]) -> ClusterSkill {
