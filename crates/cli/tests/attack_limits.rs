@@ -392,6 +392,22 @@ fn twenty_tokens_a_minute_are_used_by_one_of_thirty_at_once() {
 }
 
 #[test]
+fn all_that_one_request_has_made_counts_by_the_limits() {
+    let prompts = [r#""a""#; 90].join(",");
+    let texts = format!(r#"{{"model":"mo","max_tokens":10,"prompt":[{prompts}]}}"#);
+    let pictures = r#"{"model":"mo","n":10,"prompt":"a cat"}"#;
+    for (path, body) in [
+        ("/v1/completions", texts.as_str()),
+        ("/v1/images/generations", pictures),
+    ] {
+        let served = TestServer::start(&["--tpm", "1000"]);
+        let statuses = served.send_many(path, body);
+        assert_eq!(count(&statuses, 200), 1, "{path}: {statuses:?}");
+        assert_eq!(served.upstream.arrived(), 1, "{path}");
+    }
+}
+
+#[test]
 fn a_bound_that_is_higher_than_the_limit_can_be_requested_alone() {
     let served = TestServer::start(&["--budget", "0.001", "--tpm", "1000"]);
     let body = CHAT.replace("\"max_tokens\":10", "\"max_tokens\":64000");

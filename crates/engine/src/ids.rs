@@ -70,7 +70,39 @@ pub(crate) fn skill_id(written: &str) -> &str {
 #[must_use]
 pub fn names_secrets(body: &[u8]) -> bool {
     static MARK: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\"domain_secrets\""));
+    static ESCAPE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\\u00"));
     MARK.find(body).is_some()
+        || (ESCAPE.find(body).is_some() && MARK.find(&without_escaped_letters(body)).is_some())
+}
+
+/// JSON in which names are written without escapes, as readers understand them.
+fn without_escaped_letters(json: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = memchr::memchr(b'\\', rest) {
+        let (before, escape) = rest.split_at_checked(at).unwrap_or((rest, &[]));
+        plain.extend_from_slice(before);
+        let (length, letter) = match escape {
+            [_, b'u', b'0', b'0', high, low, ..] => (6, escaped_letter(*high, *low)),
+            _ => (2, None),
+        };
+        let (this, next) = escape.split_at_checked(length).unwrap_or((escape, &[]));
+        match letter {
+            Some(letter) => plain.push(letter),
+            None => plain.extend_from_slice(this),
+        }
+        rest = next;
+    }
+    plain.extend_from_slice(rest);
+    plain
+}
+
+/// The letter or underscore that has these two hexadecimal digits.
+fn escaped_letter(high: u8, low: u8) -> Option<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let code = digit(high)? * 16 + digit(low)?;
+    let letter = u8::try_from(code).ok()?;
+    (letter.is_ascii_alphabetic() || letter == b'_').then_some(letter)
 }
 
 /// The placeholder of a secret inside the sandbox.

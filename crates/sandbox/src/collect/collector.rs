@@ -53,7 +53,7 @@ pub(crate) fn collect_outputs(
         left: RemainingQuota {
             bytes: limits.data_bytes.saturating_sub(used.bytes),
             entries: limits.container_entries.saturating_sub(used.entries),
-            disk: match swept.growth {
+            disk: match swept.growth_within(limits, used) {
                 0 => 0,
                 growth => (into.reserve)(growth),
             },
@@ -71,8 +71,10 @@ pub(crate) fn collect_outputs(
 struct SweepTotals {
     /// Whether something was removed.
     removed: bool,
-    /// Additional bytes on the disk that all new files need.
+    /// Additional bytes of all new and changed files.
     growth: u64,
+    /// New entries.
+    new_entries: u64,
 }
 
 impl SweepTotals {
@@ -102,18 +104,15 @@ impl SweepTotals {
                         _ => None,
                     };
                     if inner.is_none() {
-                        self.grow(ENTRY_BYTES);
+                        self.new_entries += 1;
                     }
                     self.sweep(&down, inner.as_ref(), depth + 1)?;
                 }
                 EntryKind::File | EntryKind::Symlink => {
                     let before = there.as_ref().map_or(0, counted_bytes);
-                    let new = if there.is_none() { ENTRY_BYTES } else { 0 };
-                    self.grow(
-                        counted_bytes(&entry)
-                            .saturating_sub(before)
-                            .saturating_add(new),
-                    );
+                    let growth = counted_bytes(&entry).saturating_sub(before);
+                    self.growth = self.growth.saturating_add(growth);
+                    self.new_entries += u64::from(there.is_none());
                 }
             }
         }
@@ -135,8 +134,13 @@ impl SweepTotals {
         }
     }
 
-    fn grow(&mut self, bytes: u64) {
-        self.growth = self.growth.saturating_add(bytes);
+    /// Additional bytes on the disk that new files need, as far as the container can have them:
+    /// sparse files and hard links can be any number of bytes, and space for what is not stored must
+    /// not be taken from other containers.
+    fn growth_within(&self, limits: &SandboxLimits, used: DiskUsage) -> u64 {
+        let bytes = self.growth.min(limits.data_bytes.max(used.bytes));
+        let entries = self.new_entries.min(limits.container_entries);
+        bytes.saturating_add(entries.saturating_mul(ENTRY_BYTES))
     }
 }
 

@@ -4,8 +4,8 @@
 use crate::package_index::{IndexServer, wheel};
 use crate::support::TestSandbox;
 use prowess_sandbox::{
-    BusyScope, Command, ContainerSpec, Error, Execution, ExecutionReport, Layer, LimitHit,
-    Requirements, Sandbox, SandboxSettings,
+    BusyScope, Command, ContainerSpec, Error, Execution, ExecutionReport, Layer, LimitHit, Policy,
+    Requirements, Sandbox, SandboxLimits, SandboxSettings,
 };
 use std::io::Read;
 use std::time::{Duration, Instant};
@@ -119,6 +119,38 @@ async fn a_tenant_whose_containers_are_all_in_use_is_refused_and_sees_which_limi
     // Removing frees space at once.
     sandbox.destroy(GREEDY, &greedy).await.unwrap();
     put(sandbox, GREEDY, &second, 100 * KIB).await.unwrap();
+}
+
+#[tokio::test]
+async fn bytes_that_a_container_cannot_store_take_no_space_from_others() {
+    let one = open(|settings| {
+        settings.disk_bytes = 4_000 * KIB;
+        settings.evict_idle = Duration::ZERO;
+    })
+    .await;
+    let sandbox = &one.sandbox;
+    let limits = SandboxLimits {
+        data_bytes: 500 * KIB,
+        ..SandboxLimits::default()
+    };
+    let policy = Policy {
+        limits,
+        ..Policy::default()
+    };
+    let other = create(sandbox, GREEDY).await.unwrap();
+    put(sandbox, GREEDY, &other, 50).await.unwrap();
+    // Together far more than the tenant may have, and than one container may store.
+    for line in [
+        "truncate -s 400K f{1..50}",
+        "head -c 400K /dev/zero > g; for i in {1..50}; do ln g l$i; done",
+    ] {
+        let id = sandbox.create(GREEDY, policy.clone().into()).await.unwrap();
+        let report = bash(sandbox, GREEDY, &id, line).await.unwrap();
+        assert_eq!(report.hits, [LimitHit::Data], "{line}");
+        assert_eq!(sandbox.list(GREEDY, &id).await.unwrap().len(), 1, "{line}");
+    }
+    assert_eq!(content(sandbox, GREEDY, &other).await.len(), 50);
+    assert_eq!(ids(sandbox, GREEDY).await.len(), 3);
 }
 
 #[tokio::test]

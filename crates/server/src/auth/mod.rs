@@ -5,8 +5,8 @@
 //! invalid. Without a master key anyone who can connect is accepted, which is this machine
 //! only; [`loopback`] rejects requests from web pages. Calls in this process carry their
 //! principal with them ([`in_process`]). Streams and sockets, which go on for long after their
-//! request, ask again ([`lost_access`]). Headers that decide something have one value
-//! ([`repeated`]).
+//! request, ask again ([`lost_access`]). Headers that decide something, and the key in a query, have
+//! one value ([`repeated`]).
 
 pub(crate) mod in_process;
 pub(crate) mod key_activity;
@@ -204,7 +204,7 @@ impl Principal {
             }
             return Ok(principal);
         }
-        let in_query = key_in_query(parts);
+        let in_query = key_in_query(parts)?;
         let presented = presented_key(&parts.headers)?.or(in_query.as_deref());
         let to_secret = |key: &str| Some(Arc::new(SecretString::new(key)));
         if let Some(text) = presented.filter(|key| key.starts_with(VIRTUAL_KEY_PREFIX)) {
@@ -277,10 +277,13 @@ fn presented_key(headers: &HeaderMap) -> Result<Option<&str>, HttpError> {
 }
 
 /// The key in the URL, as Google's clients may send it.
-fn key_in_query(parts: &Parts) -> Option<String> {
-    let query = parts.uri.query().filter(|_| is_google_request(parts))?;
+fn key_in_query(parts: &Parts) -> Result<Option<String>, HttpError> {
+    let Some(query) = parts.uri.query().filter(|_| is_google_request(parts)) else {
+        return Ok(None);
+    };
     let query = Query::parse(query);
-    query.get(GOOGLE_KEY_QUERY).map(str::to_owned)
+    repeated::refuse_repeated_parameter(&query, GOOGLE_KEY_QUERY)?;
+    Ok(query.get(GOOGLE_KEY_QUERY).map(str::to_owned))
 }
 
 fn is_google_request(parts: &Parts) -> bool {

@@ -1,11 +1,12 @@
-//! Headers that decide something and occur with several values: what is in front of the server may
-//! read another one than the server does.
+//! Headers that decide something, and keys in queries, that occur with several values: what is in
+//! front of the server may read another one than the server does.
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 
 use super::{GOOGLE_KEY_HEADER, KEY_HEADER};
 use crate::error::HttpError;
+use crate::extract::Query;
 
 /// Prefix of the headers that are meant for this server.
 const OWN_PREFIX: &str = "prowess-";
@@ -35,6 +36,18 @@ pub(super) fn refuse_repeated(headers: &HeaderMap) -> Result<(), HttpError> {
             Err(HttpError::bad_request("header-repeated", message))
         }
     }
+}
+
+/// Refuses a request that has this parameter in its query with several values.
+pub(super) fn refuse_repeated_parameter(query: &Query, name: &str) -> Result<(), HttpError> {
+    let mut values = query.all(name);
+    let first = values.next();
+    if values.all(|value| Some(value) == first) {
+        return Ok(());
+    }
+    let message =
+        format!("the parameter `{name}` was sent twice, with different values; send it once");
+    Err(HttpError::bad_request("parameter-repeated", message))
 }
 
 #[cfg(test)]

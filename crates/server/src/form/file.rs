@@ -112,13 +112,12 @@ impl FileForm {
                 Ok(())
             }
             "purpose" => {
-                self.purpose = Some(text::read_text(field, reader).await?);
-                Ok(())
+                let purpose = text::read_text(field, reader).await?;
+                set_once(&mut self.purpose, &name, purpose)
             }
             "expires_in_seconds" | "expires_after[seconds]" => {
                 let value = text::read_text(field, reader).await?;
-                self.expires_in = Some(parse_expiry(&name, &value)?);
-                Ok(())
+                set_once(&mut self.expires_in, &name, parse_expiry(&name, &value)?)
             }
             "expires_after[anchor]" => match text::read_text(field, reader).await?.as_str() {
                 "created_at" => Ok(()),
@@ -207,6 +206,14 @@ impl From<TooMuchSpooled> for HttpError {
 fn too_large_error(max_bytes: u64) -> HttpError {
     let message = format!("the file is larger than the {max_bytes} bytes allowed");
     HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, "file-too-large", message)
+}
+
+/// Sets what a form says once.
+fn set_once<T>(field: &mut Option<T>, name: &str, value: T) -> Result<(), HttpError> {
+    match field.replace(value) {
+        Some(_) => Err(text::invalid_field(name, "was sent twice; send it once")),
+        None => Ok(()),
+    }
 }
 
 /// Maps a failure to write or read the spool.

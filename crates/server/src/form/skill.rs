@@ -50,6 +50,7 @@ impl SkillForm {
             form: SkillForm::default(),
             limits: &app.settings().skill_limits,
             bytes: 0,
+            has_default: false,
             unknown: None,
             reservation,
         };
@@ -96,6 +97,8 @@ struct SkillFormReader<'a, 'b> {
     form: SkillForm,
     limits: &'a BundleLimits,
     bytes: u64,
+    /// Whether `default` was sent.
+    has_default: bool,
     /// The first unknown field.
     unknown: Option<String>,
     reservation: &'a mut BodyReservation<'b>,
@@ -136,8 +139,12 @@ impl SkillFormReader<'_, '_> {
         let form = &mut self.form;
         match name {
             "display_name" | "display_title" => set_once(&mut form.title, name, value),
+            "default" if self.has_default => {
+                Err(text::invalid_field(name, "was sent twice; send it once"))
+            }
             "default" => {
                 form.make_default = text::parse_flag(name, &value)?;
+                self.has_default = true;
                 Ok(())
             }
             "notes" => set_once(&mut form.notes, name, value),

@@ -99,8 +99,19 @@ impl BatchRuns for KeptBatchRuns {
             return Ok(None);
         }
         let stored = store.journal_request(tenant, run).await.map_err(fail)?;
-        let client = StoredRequest::parse(&stored).map_err(fail)?.client();
-        let outcome = RunOutcome::from_run(&found).map_err(fail)?;
+        let read = || {
+            let client = StoredRequest::parse(&stored)?.client();
+            Ok::<_, StoreError>((client, RunOutcome::from_run(&found)?))
+        };
+        let (client, outcome) = match read() {
+            Ok(read) => read,
+            Err(error) => {
+                // It will not become readable: asked for again and again, it would hold one of
+                // the places that the requests of all batches have.
+                tracing::error!(%error, run, "the result of a request of a batch cannot be read");
+                return Ok(None);
+            }
+        };
         let outcome = outcome.unwrap_or_else(|| RunOutcome::without_result(found.state));
         let (status, body) = outcome.render(client);
         Ok(Some(BatchRunOutcome {
@@ -139,11 +150,12 @@ async fn admit(
             &request.model,
         )));
     }
-    app.limits().count_request(&key).map_err(refuse)?;
     let client = new.client;
     let estimate = request.with_body(|body, raw| Estimate::for_client(client, body, raw));
     let admitted = app.limits().admit(app.store(), &key, &route, estimate);
     admitted.await.map_err(refuse)?;
+    // Last: one that has to wait is submitted again, and is one request.
+    app.limits().count_request(&key).map_err(refuse)?;
     Ok(key.auto)
 }
 
@@ -188,5 +200,115 @@ fn http_error(error: &HttpError) -> ApiError {
             ErrorKind::from_status(error.status.as_u16()),
             error.message.clone(),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use prowess_provider::Providers;
+    use prowess_provider::config::{
+        ProviderConfig, ProviderKind, ProvidersConfig, ScriptedOptions,
+    };
+    use prowess_store::{
+        BeginOutcome, KeyLimits, KeyScope, NewJournalRun, NewKey, RunResult, RunState, StoreConfig,
+    };
+    use prowess_wire::ClientDialect;
+
+    use super::*;
+    use crate::settings::ServerSettings;
+
+    #[tokio::test]
+    async fn a_result_that_cannot_be_read_is_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::local(folder.path())).await;
+        let app = App::new(store.unwrap(), ServerSettings::default());
+        let (store, tenant) = (app.store(), TenantId::default_tenant());
+        let body = r#"{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}"#;
+        let request = stored_request(&NewBatchRun {
+            tenant: &tenant,
+            api_key: None,
+            client: ClientDialect::Messages,
+            body: body.into(),
+            betas: None,
+            idempotency_key: "k".to_owned(),
+        });
+        let run = Store::new_run_id().unwrap();
+        let new = NewJournalRun {
+            id: &run,
+            api_key: None,
+            dialect: "messages",
+            model: "m",
+            kept: true,
+            format: 1,
+            idempotency_key: None,
+            request_digest: "d",
+            request: &request.unwrap().to_bytes().unwrap(),
+        };
+        let lease = Duration::from_secs(600);
+        let started = store.begin_run(&tenant, &new, "a", lease).await.unwrap();
+        let BeginOutcome::Started(lease) = started else {
+            panic!("{started:?}");
+        };
+        // Deeper than a parser goes.
+        let deep = format!("{}{}", "[".repeat(127), "]".repeat(127));
+        let result = RunResult {
+            state: RunState::Completed,
+            body: &format!("{{\"response\":{deep}}}"),
+            events: None,
+        };
+        let _ = store.end_run(&lease, &result, &[]).await.unwrap();
+        let outcome = KeptBatchRuns::new(app.clone()).outcome(&tenant, &run).await;
+        assert!(outcome.unwrap().is_none());
+    }
+    #[tokio::test]
+    async fn a_request_that_waits_for_the_limits_of_its_key_counts_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::local(folder.path())).await;
+        let script = ScriptedOptions::Text("[[step]]\ntext = \"Hi\"\n".to_owned());
+        let providers = Providers::new(ProvidersConfig {
+            providers: vec![ProviderConfig::new("stage", ProviderKind::new(script))],
+            ..ProvidersConfig::default()
+        });
+        let settings = ServerSettings {
+            providers: Some(providers.unwrap()),
+            ..ServerSettings::default()
+        };
+        let app = App::new(store.unwrap(), settings);
+        let tenant = TenantId::default_tenant();
+        let new = NewKey {
+            name: "a key",
+            scopes: &[KeyScope::Use],
+            expires_in: None,
+            auto: None,
+        };
+        let limits = KeyLimits {
+            requests_per_minute: Some(1),
+            tokens_per_minute: Some(100),
+            ..KeyLimits::default()
+        };
+        let created = app.store().create_limited_key(&tenant, &new, &limits).await;
+        let key = Arc::new(created.unwrap().0);
+        let body =
+            r#"{"model":"stage/any","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}"#;
+        let request = NewBatchRun {
+            tenant: &tenant,
+            api_key: Some(&key.id),
+            client: ClientDialect::Messages,
+            body: body.into(),
+            betas: None,
+            idempotency_key: "k".to_owned(),
+        };
+        let route = resolve_route(&app, "stage/any").unwrap();
+        let all = Some(Estimate::from_bytes(1_000));
+        let held = app.limits().admit(app.store(), &key, &route, all).await;
+        let held = held.ok().flatten().unwrap();
+        let runs = KeptBatchRuns::new(app.clone());
+        let refused = runs.submit(request.clone()).await.unwrap_err();
+        assert_eq!(refused.status, 429, "{refused:?}");
+        drop(held);
+        runs.submit(request).await.unwrap();
     }
 }

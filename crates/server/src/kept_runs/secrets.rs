@@ -28,8 +28,9 @@ pub(crate) fn names_secrets(body: &[u8], raw: &RawObject<'_>) -> bool {
 }
 
 fn has_remote_tokens(raw: &RawObject<'_>) -> bool {
-    // Most requests have no such tools.
-    let tools = raw.get("tools").filter(|tools| tools.contains("\"mcp\""));
+    // Most requests have no such tools. A type may be written with escapes.
+    let may_be_remote = |tools: &&str| tools.contains("\"mcp\"") || tools.contains("\\u00");
+    let tools = raw.get("tools").filter(may_be_remote);
     let has_token = |tool: RemoteTool| {
         let has_headers = tool.headers.is_some_and(|all| !all.is_empty());
         tool.kind.as_deref() == Some("mcp") && (tool.authorization.is_some() || has_headers)
@@ -67,6 +68,9 @@ mod tests {
             r#"{"tools":[{"type":"function"},{"type":"mcp","headers":{"x-key":"x"}}]}"#,
             r#"{"mcp_servers":[{"url":"https://a.test"},{"authorization_token":"x"}]}"#,
             r#"{"tools":[{"network_policy":{"domain_secrets":[]}}]}"#,
+            // In other spellings.
+            r#"{"a":"\\","tools":[{"network_policy":{"domain\u005fsecret\u0073":[]}}]}"#,
+            r#"{"tools":[{"type":"\u006Dcp","authorization":"x"}]}"#,
             // Beside one that is malformed, or in it.
             r#"{"tools":[{"type":"mcp","authorization":"x"},{"type":7}]}"#,
             r#"{"tools":[{"type":"mcp","type":"mcp","authorization":"x"}]}"#,
@@ -80,6 +84,7 @@ mod tests {
             r#"{"tools":[{"type":"function","name":"mcp","headers":{"a":1}},{"type":"mcp"}]}"#,
             r#"{"tools":[{"type":"function","parameters":{"properties":{"authorization":{}}}}]}"#,
             r#"{"mcp_servers":[{"authorization_token":null}],"tools":"mcp"}"#,
+            r#"{"input":"\u0022domain\u005fsecrets\" \\u005f","tools":[{"type":"function"}]}"#,
         ] {
             assert!(!names(json), "{json}");
         }

@@ -1,9 +1,13 @@
 //! Upper estimate of what a request may use.
 
+use std::fmt;
+
 use prowess_provider::Route;
 use prowess_wire::ClientDialect;
 use prowess_wire::neutral::TokenUsage;
 use prowess_wire::raw::RawObject;
+use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 /// Approximate bytes of text per token.
 const BYTES_PER_TOKEN: usize = 4;
@@ -19,6 +23,8 @@ const OUTPUT_FIELDS: [&str; 3] = ["max_tokens", "max_completion_tokens", "max_ou
 const CHOICES_FIELD: &str = "n";
 /// How many completions are generated, of which the best ones are returned.
 const BEST_FIELD: &str = "best_of";
+/// What completions begin with. Of several texts, each is completed.
+const PROMPTS_FIELD: &str = "prompt";
 
 /// Tokens that a request may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -41,7 +47,13 @@ impl Estimate {
         let number = |field: &str| parse_bound(raw.get(field)?);
         let bound = OUTPUT_FIELDS.iter().filter_map(|field| number(field)).max();
         let output = bound.unwrap_or(DEFAULT_OUTPUT_TOKENS);
-        Estimate::new(body, output, number(CHOICES_FIELD).max(number(BEST_FIELD)))
+        let choices = number(CHOICES_FIELD).max(number(BEST_FIELD));
+        let prompts = raw.get(PROMPTS_FIELD).map_or(1, count_prompts);
+        Estimate::new(
+            body,
+            output,
+            Some(choices.unwrap_or(1).max(1).saturating_mul(prompts)),
+        )
     }
 
     /// Estimates a Gemini request, whose limits are in its generation config.
@@ -110,6 +122,28 @@ fn parse_bound(value: &str) -> Option<u64> {
     }
 }
 
+/// How many prompts there are: a list may have texts or lists of tokens, or be one list of tokens.
+fn count_prompts(value: &str) -> u64 {
+    struct Prompts;
+    impl<'de> Visitor<'de> for Prompts {
+        type Value = u64;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<u64, A::Error> {
+            let mut prompts = 0;
+            while let Some(item) = list.next_element::<&RawValue>()? {
+                prompts += u64::from(item.get().starts_with(['"', '[']));
+            }
+            Ok(prompts)
+        }
+    }
+    let counted = serde_json::Deserializer::from_str(value).deserialize_seq(Prompts);
+    counted.unwrap_or(1).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,6 +159,18 @@ mod tests {
         assert_eq!(estimate(r#"{"max_tokens":100}"#), (4, 100));
         assert_eq!(estimate(r#"{"max_completion_tokens":7,"n":3}"#).1, 21);
         assert_eq!(estimate(r#"{"max_tokens":7,"best_of":5}"#).1, 35);
+        for (prompt, prompts) in [
+            (r#""a""#, 1),
+            (r#"["a", "b",[3]]"#, 3),
+            ("[1, 2, 3]", 1),
+            ("[[1, 2], [3]]", 2),
+            ("[]", 1),
+            (r#"{"id":"p"}"#, 1),
+            ("null", 1),
+        ] {
+            let body = format!(r#"{{"max_tokens":7,"n":2,"prompt":{prompt}}}"#);
+            assert_eq!(estimate(&body).1, 14 * prompts, "{body}");
+        }
         assert_eq!(estimate(r#"{"max_output_tokens":7,"max_tokens":5}"#).1, 7);
         assert_eq!(estimate("{}").1, DEFAULT_OUTPUT_TOKENS);
         assert_eq!(

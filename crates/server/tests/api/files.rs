@@ -240,6 +240,18 @@ async fn forms_without_a_file_or_with_nonsense_are_refused() {
             file().text("expires_after[anchor]", "last_active_at"),
             "form-field-invalid",
         ),
+        (
+            TestDialect::OpenAi,
+            file().text("purpose", "batch").text("purpose", "vision"),
+            "form-field-invalid",
+        ),
+        (
+            TestDialect::Ga,
+            file()
+                .text("expires_in_seconds", "3600")
+                .text("expires_after[seconds]", "7200"),
+            "form-field-invalid",
+        ),
         (TestDialect::OpenAi, file(), "file-purpose"),
         (
             TestDialect::OpenAi,

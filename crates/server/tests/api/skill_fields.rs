@@ -223,6 +223,9 @@ async fn a_field_that_means_nothing_is_refused_by_its_name() {
         let refused = server.post(TestDialect::Ga, "/v1/skills").form(&form).await;
         assert_eq!(refusal(&refused).0, "form-field-invalid", "{field}");
     }
+    let twice = greeter().text("default", "true").text("default", "false");
+    let call = server.post(TestDialect::Ga, "/v1/skills");
+    assert_eq!(refusal(&call.form(&twice).await).1, "default");
     for field in ["description", "display_name", "instructions"] {
         let form = greeter().text(field, "twice");
         let refused = server.post(TestDialect::Ga, "/v1/skills").form(&form).await;

@@ -473,6 +473,17 @@ async fn usage_of_a_providers_path_is_that_of_its_model() {
 }
 
 #[tokio::test]
+async fn a_providers_path_takes_each_field_once() {
+    let gateway = Gateway::start().await;
+    let path = "/providers/oai/v1/chat/completions";
+    let body = r#"{"model":"cheap","messages":[],"Model":"dear"}"#;
+    let got = gateway.send(path, &[], body).await;
+    assert_eq!(got.status, 400, "{}", got.text());
+    assert!(got.text().contains("duplicate field"), "{}", got.text());
+    assert!(gateway.upstream.requests().await.is_empty());
+}
+
+#[tokio::test]
 async fn a_providers_path_is_refused_to_whom_it_is_not_given() {
     let gateway = Gateway::start().await;
     gateway

@@ -282,6 +282,12 @@ async fn a_key_comes_in_googles_header_in_the_query_or_as_a_bearer_token() {
         .await;
     assert_eq!(error_of(&wrong).0, 401);
     assert!(!wrong.text().contains("sk-pw-wrong"));
+    // What is in front of the server may read the other one.
+    let twice = format!("{in_query}&key=sk-pw-wrong");
+    let refused = gateway.post(&twice, request_body()).await;
+    assert_eq!(error_of(&refused).0, 400);
+    let same = format!("{in_query}&key={key}");
+    assert_eq!(gateway.post(&same, request_body()).await.status, 200);
     // In the URL of another vendor's API a key would not be secret.
     let chat = format!("/v1/chat/completions?key={key}");
     let body = question(ClientDialect::Chat, "stage/hero", false).to_string();

@@ -36,6 +36,7 @@ mod litellm;
 mod lost_access;
 mod max_turns;
 mod models;
+mod nested_arguments;
 mod otlp;
 mod passing;
 mod pinging;

@@ -20,6 +20,10 @@ pub(crate) const MAX_HEAD_BYTES: usize = 32 << 10;
 /// Maximum header fields of one head.
 pub(crate) const MAX_FIELDS: usize = 100;
 
+/// Methods that are not passed on. `TRACE`, and `TRACK` on some servers, make a server send the head
+/// back, and with it secrets that the sandbox must not see.
+const REFUSED_METHODS: [&str; 3] = ["CONNECT", "TRACE", "TRACK"];
+
 /// The ports of the two schemes.
 pub(crate) const HTTP_PORT: u16 = 80;
 pub(crate) const HTTPS_PORT: u16 = 443;
@@ -161,9 +165,9 @@ impl<'a> Head<'a> {
         default_port: u16,
         path: String,
     ) -> Result<ForwardRequest, MalformedRequest> {
-        // TRACE makes a server send the head back, and with it secrets that the sandbox
-        // must not see.
-        if matches!(self.method, "CONNECT" | "TRACE") {
+        // Some servers ignore the case of methods.
+        let is_method = |method: &&str| self.method.eq_ignore_ascii_case(method);
+        if REFUSED_METHODS.iter().any(is_method) {
             return Err(MalformedRequest("this method is not passed on"));
         }
         let fields = HeaderFields::read(&self.fields, &to, default_port)?;

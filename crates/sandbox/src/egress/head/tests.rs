@@ -73,6 +73,9 @@ fn what_could_be_read_in_two_ways_is_refused() {
         "GET http://a.com/\n\n",
         "G(T http://a.com/ HTTP/1.1\n\n",
         "TRACE http://a.com/ HTTP/1.1\n\n",
+        "trace http://a.com/ HTTP/1.1\n\n",
+        "TRACK http://a.com/ HTTP/1.1\n\n",
+        "connect http://a.com/ HTTP/1.1\n\n",
         "POST http://a.com/ HTTP/1.1\ntransfer-encoding: chunked\n\n",
         "POST http://a.com/ HTTP/1.1\ntransfer_encoding: chunked\n\n",
         "POST http://a.com/ HTTP/1.1\ncontent-length: 1\ncontent-length: 2\n\n",
@@ -190,6 +193,7 @@ fn inside_tls_a_request_is_for_the_one_host() {
         "OPTIONS * HTTP/1.1\nhost: a.com\n\n",
         "CONNECT a.com:443 HTTP/1.1\nhost: a.com\n\n",
         "TRACE /p HTTP/1.1\nhost: a.com\n\n",
+        "Trace /p HTTP/1.1\nhost: a.com\n\n",
     ] {
         assert!(parse(text).is_err(), "{text:?}");
     }

@@ -16,6 +16,8 @@ pub(super) struct GatewayEndpoint {
     pub(super) default_model: Option<&'static str>,
     /// Whether it generates text, up to a limit that the request names.
     pub(super) generates_text: bool,
+    /// Whether what it makes costs output tokens: text, or pictures.
+    pub(super) makes_tokens: bool,
 }
 
 const COMPLETIONS: GatewayEndpoint = GatewayEndpoint {
@@ -25,6 +27,7 @@ const COMPLETIONS: GatewayEndpoint = GatewayEndpoint {
     operation: "text_completion",
     default_model: None,
     generates_text: true,
+    makes_tokens: true,
 };
 
 const fn endpoint(
@@ -39,20 +42,33 @@ const fn endpoint(
         operation,
         default_model: None,
         generates_text: false,
+        makes_tokens: false,
+    }
+}
+
+/// One whose models make pictures of texts, or texts of sound.
+const fn making_endpoint(
+    path: &'static str,
+    upstream_path: &'static str,
+    operation: &'static str,
+) -> GatewayEndpoint {
+    GatewayEndpoint {
+        makes_tokens: true,
+        ..endpoint(path, upstream_path, operation)
     }
 }
 
 pub(super) static ENDPOINTS: [GatewayEndpoint; 11] = [
-    endpoint("/images/generations", "images/generations", "image"),
-    endpoint("/images/edits", "images/edits", "image"),
-    endpoint("/images/variations", "images/variations", "image"),
+    making_endpoint("/images/generations", "images/generations", "image"),
+    making_endpoint("/images/edits", "images/edits", "image"),
+    making_endpoint("/images/variations", "images/variations", "image"),
     endpoint("/audio/speech", "audio/speech", "speech"),
-    endpoint(
+    making_endpoint(
         "/audio/transcriptions",
         "audio/transcriptions",
         "transcription",
     ),
-    endpoint("/audio/translations", "audio/translations", "transcription"),
+    making_endpoint("/audio/translations", "audio/translations", "transcription"),
     GatewayEndpoint {
         default_model: Some("omni-moderation-latest"),
         ..endpoint("/moderations", "moderations", "moderation")

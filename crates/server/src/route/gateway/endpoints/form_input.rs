@@ -22,12 +22,13 @@ use crate::route::gateway::error::GatewayError;
 /// A form of up to this many bytes is read completely, so that it can be sent again.
 const WHOLE_FORM_BYTES: usize = 1 << 20;
 
-/// Reads a form of this content type, of this length if it is known.
+/// Reads a form of this content type, of this length if it is known, and with this estimate.
 pub(super) async fn read_form<'a>(
     app: &'a App,
     tenant: &'a TenantId,
     content_type: &str,
     length: Option<u64>,
+    estimate: Estimate,
     mut body: Body,
 ) -> Result<EndpointInput<'a>, GatewayError> {
     let mut scanner = FormScanner::new(content_type).map_err(form_error)?;
@@ -73,8 +74,7 @@ pub(super) async fn read_form<'a>(
         body: form,
         bytes: usize::try_from(received).unwrap_or(usize::MAX),
         stream: false,
-        // A file is no text.
-        estimate: Estimate::from_embedding_request(&[]),
+        estimate,
         problem,
         reservation,
     })

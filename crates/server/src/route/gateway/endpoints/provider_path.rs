@@ -73,6 +73,8 @@ struct PathInput<'a> {
     bytes: usize,
     model: Option<String>,
     stream: bool,
+    /// What a request that names a model may use.
+    estimate: Estimate,
     /// Of the bytes that were read; kept for as long as they are.
     reservation: Option<BodyReservation<'a>>,
 }
@@ -122,7 +124,8 @@ impl PathCall<'_> {
         };
         let credentials = client_credentials(headers);
         let sent = async {
-            self.admit(route.as_ref(), input.bytes, &mut meter).await?;
+            self.admit(route.as_ref(), input.estimate, &mut meter)
+                .await?;
             let sent = providers.forward_path(self.provider, request, &credentials);
             Ok::<EndpointResponse, GatewayError>(Box::pin(sent).await?)
         };
@@ -176,6 +179,7 @@ impl PathCall<'_> {
             bytes: 0,
             model: None,
             stream: false,
+            estimate: Estimate::default(),
             reservation: None,
         };
         if body.is_end_stream() {
@@ -194,6 +198,9 @@ impl PathCall<'_> {
         let read = read_body(self.app, tenant, body, settings.request_bytes).await?;
         let (bytes, reservation) = read.into_parts();
         if let Ok(raw) = RawObject::parse(&bytes) {
+            // A duplicate field could be read differently here and at the upstream.
+            raw.check_unique()?;
+            input.estimate = Estimate::from_request(&bytes, &raw);
             let fields = raw.routing_fields();
             (input.model, input.stream) = (fields.model, fields.stream);
         }
@@ -207,14 +214,13 @@ impl PathCall<'_> {
     async fn admit(
         &self,
         route: Option<&Route>,
-        bytes: usize,
+        estimate: Estimate,
         meter: &mut Meter,
     ) -> Result<(), GatewayError> {
         let (limits, store) = (self.app.limits(), self.app.store());
         match (self.principal.key(), route) {
             (None, _) => {}
             (Some(key), Some(route)) => {
-                let estimate = Estimate::from_bytes(bytes);
                 let admitted = limits.admit(store, key, route, Some(estimate)).await?;
                 meter.set_reservation(admitted);
             }

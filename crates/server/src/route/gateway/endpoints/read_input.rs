@@ -30,7 +30,12 @@ pub(super) async fn read_input<'a>(
         .and_then(|kind| kind.to_str().ok());
     if let Some(content_type) = content_type.filter(|kind| is_form(kind)) {
         let length = content_length(headers);
-        return read_form(app, tenant, content_type, length, body).await;
+        // A file is no text, and what follows it is not known yet.
+        let estimate = match endpoint.makes_tokens {
+            true => Estimate::from_bytes(0),
+            false => Estimate::from_embedding_request(&[]),
+        };
+        return read_form(app, tenant, content_type, length, estimate, body).await;
     }
     let read = read_body(app, tenant, body, app.settings().request_bytes).await?;
     let (bytes, reservation) = read.into_parts();
@@ -42,7 +47,7 @@ pub(super) async fn read_input<'a>(
     let model = fields.model.or(default).ok_or_else(|| WireError::Missing {
         field: "model".to_owned(),
     })?;
-    let estimate = match endpoint.generates_text {
+    let estimate = match endpoint.makes_tokens {
         true => Estimate::from_request(&bytes, &raw),
         false => Estimate::from_embedding_request(&bytes),
     };
