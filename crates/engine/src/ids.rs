@@ -71,30 +71,31 @@ pub(crate) fn skill_id(written: &str) -> &str {
 pub fn names_secrets(body: &[u8]) -> bool {
     static MARK: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\"domain_secrets\""));
     static ESCAPE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"\\u00"));
-    MARK.find(body).is_some()
-        || (ESCAPE.find(body).is_some() && MARK.find(&without_escaped_letters(body)).is_some())
+    MARK.find(body).is_some() || (ESCAPE.find(body).is_some() && has_escaped_name(body))
 }
 
-/// JSON in which names are written without escapes, as readers understand them.
-fn without_escaped_letters(json: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(json.len());
-    let mut rest = json;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        let (before, escape) = rest.split_at_checked(at).unwrap_or((rest, &[]));
-        plain.extend_from_slice(before);
-        let (length, letter) = match escape {
-            [_, b'u', b'0', b'0', high, low, ..] => (6, escaped_letter(*high, *low)),
-            _ => (2, None),
+/// The same for a name that is written with escapes, without a copy of the body. A match that fails
+/// can only begin again with the byte that fails it: quotes are at both ends of the name alone.
+fn has_escaped_name(json: &[u8]) -> bool {
+    const NAME: &[u8] = b"\"domain_secrets\"";
+    let (mut rest, mut matched) = (json, 0);
+    while let Some((first, tail)) = rest.split_first() {
+        let (letter, next) = match rest {
+            [b'\\', b'u', b'0', b'0', high, low, next @ ..] => (escaped_letter(*high, *low), next),
+            [b'\\', _, next @ ..] => (None, next),
+            _ => (Some(*first), tail),
         };
-        let (this, next) = escape.split_at_checked(length).unwrap_or((escape, &[]));
-        match letter {
-            Some(letter) => plain.push(letter),
-            None => plain.extend_from_slice(this),
+        matched = match letter {
+            Some(letter) if NAME.get(matched) == Some(&letter) => matched + 1,
+            Some(b'"') => 1,
+            _ => 0,
+        };
+        if matched == NAME.len() {
+            return true;
         }
         rest = next;
     }
-    plain.extend_from_slice(rest);
-    plain
+    false
 }
 
 /// The letter or underscore that has these two hexadecimal digits.

@@ -201,7 +201,8 @@ impl Store {
         file: &FileRecord,
         staged: &[StagedBlob],
     ) -> Result<()> {
-        // Locks the totals before any other row: a trigger counts the file there.
+        // Locks the totals before any row but the tenant's, which its foreign key shares: a trigger
+        // counts the file there.
         self.insert_file_rows(tx, tenant, std::slice::from_ref(file))
             .await?;
         // The stream cannot be read twice. This happens only if a collector removes what

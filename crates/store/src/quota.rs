@@ -12,7 +12,8 @@
 //!
 //! On PostgreSQL the row of totals is locked by the first write that changes them. A
 //! transaction that also locks rows of skills, containers or blobs must lock the totals first
-//! ([`lock_totals`]), otherwise two requests of a tenant could deadlock.
+//! ([`lock_totals`]), otherwise two requests of a tenant could deadlock. The row of the tenant itself
+//! is before the totals, for who locks it at all: a new file shares it by its foreign key.
 
 use crate::Store;
 use crate::db::{Database, DbRow, Sql, Tx};

@@ -108,6 +108,7 @@ impl BatchRuns for KeptBatchRuns {
             Err(error) => {
                 // It will not become readable: asked for again and again, it would hold one of
                 // the places that the requests of all batches have.
+                // So what a newer server stores must be readable here as well.
                 tracing::error!(%error, run, "the result of a request of a batch cannot be read");
                 return Ok(None);
             }
@@ -263,6 +264,7 @@ mod tests {
         let outcome = KeptBatchRuns::new(app.clone()).outcome(&tenant, &run).await;
         assert!(outcome.unwrap().is_none());
     }
+
     #[tokio::test]
     async fn a_request_that_waits_for_the_limits_of_its_key_counts_once() {
         let folder = tempfile::tempdir().unwrap();
@@ -302,7 +304,7 @@ mod tests {
             idempotency_key: "k".to_owned(),
         };
         let route = resolve_route(&app, "stage/any").unwrap();
-        let all = Some(Estimate::from_bytes(1_000));
+        let all = Some(Estimate::from_output(4_096));
         let held = app.limits().admit(app.store(), &key, &route, all).await;
         let held = held.ok().flatten().unwrap();
         let runs = KeptBatchRuns::new(app.clone());

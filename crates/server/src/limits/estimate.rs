@@ -44,16 +44,16 @@ impl Estimate {
 
     /// Estimates a request to generate.
     pub(crate) fn from_request(body: &[u8], raw: &RawObject<'_>) -> Estimate {
+        Estimate::from_request_or(body, raw, DEFAULT_OUTPUT_TOKENS)
+    }
+
+    /// The same, with the output tokens of an answer that the request does not limit.
+    pub(crate) fn from_request_or(body: &[u8], raw: &RawObject<'_>, output: u64) -> Estimate {
         let number = |field: &str| parse_bound(raw.get(field)?);
         let bound = OUTPUT_FIELDS.iter().filter_map(|field| number(field)).max();
-        let output = bound.unwrap_or(DEFAULT_OUTPUT_TOKENS);
         let choices = number(CHOICES_FIELD).max(number(BEST_FIELD));
         let prompts = raw.get(PROMPTS_FIELD).map_or(1, count_prompts);
-        Estimate::new(
-            body,
-            output,
-            Some(choices.unwrap_or(1).max(1).saturating_mul(prompts)),
-        )
+        Estimate::of_prompts(prompts, body.len(), bound.unwrap_or(output), choices)
     }
 
     /// Estimates a Gemini request, whose limits are in its generation config.
@@ -69,22 +69,23 @@ impl Estimate {
         Estimate::new(body, 0, None)
     }
 
-    /// Estimates a request of which only its size is known.
-    pub(crate) fn from_bytes(bytes: usize) -> Estimate {
-        Estimate::with_size(bytes, DEFAULT_OUTPUT_TOKENS, None)
+    /// Estimates a request whose input is no text, by its output.
+    pub(crate) fn from_output(tokens: u64) -> Estimate {
+        Estimate::of_prompts(1, 0, tokens, None)
     }
 
     fn new(body: &[u8], output: u64, answers: Option<u64>) -> Estimate {
-        Estimate::with_size(body.len(), output, answers)
+        Estimate::of_prompts(1, body.len(), output, answers)
     }
 
-    fn with_size(bytes: usize, output: u64, answers: Option<u64>) -> Estimate {
-        let output = output.min(MAX_OUTPUT_TOKENS);
+    /// The limits of models are those of one prompt, of which there is one at least.
+    fn of_prompts(prompts: u64, bytes: usize, output: u64, answers: Option<u64>) -> Estimate {
         let answers = answers.unwrap_or(1).max(1);
+        let output = output.min(MAX_OUTPUT_TOKENS).saturating_mul(answers);
         let input = (bytes / BYTES_PER_TOKEN) as u64;
         Estimate {
-            input_tokens: input.clamp(1, MAX_INPUT_TOKENS),
-            output_tokens: output.saturating_mul(answers).min(MAX_OUTPUT_TOKENS),
+            input_tokens: input.clamp(1, MAX_INPUT_TOKENS.saturating_mul(prompts)),
+            output_tokens: output.min(MAX_OUTPUT_TOKENS).saturating_mul(prompts),
         }
     }
 
@@ -171,6 +172,10 @@ mod tests {
             let body = format!(r#"{{"max_tokens":7,"n":2,"prompt":{prompt}}}"#);
             assert_eq!(estimate(&body).1, 14 * prompts, "{body}");
         }
+        // A model call for each, with limits of its own.
+        let prompts = [r#""a""#; 2_000].join(",");
+        let body = format!(r#"{{"prompt":[{prompts}]}}"#);
+        assert_eq!(estimate(&body).1, 2_000 * DEFAULT_OUTPUT_TOKENS);
         assert_eq!(estimate(r#"{"max_output_tokens":7,"max_tokens":5}"#).1, 7);
         assert_eq!(estimate("{}").1, DEFAULT_OUTPUT_TOKENS);
         assert_eq!(

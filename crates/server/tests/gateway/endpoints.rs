@@ -480,6 +480,16 @@ async fn a_providers_path_takes_each_field_once() {
     let got = gateway.send(path, &[], body).await;
     assert_eq!(got.status, 400, "{}", got.text());
     assert!(got.text().contains("duplicate field"), "{}", got.text());
+    // What cannot be read here may name a model where the upstream reads it.
+    let many: String = (0..1_100).map(|n| format!(r#","f{n}":0"#)).collect();
+    for body in [
+        r#"{"model":"dear","x":NaN}"#.to_owned(),
+        "\u{feff}{\"model\":\"dear\"}".to_owned(),
+        format!(r#"{{"model":"dear"{many}}}"#),
+    ] {
+        let got = gateway.send(path, &[], body).await;
+        assert_eq!(got.status, 400, "{}", got.text());
+    }
     assert!(gateway.upstream.requests().await.is_empty());
 }
 

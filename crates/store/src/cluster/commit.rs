@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 use crate::Store;
-use crate::db::{Database, DbRow, Sql, Tx};
+use crate::db::{DbRow, Sql, Tx};
 use crate::error::{Error, Result};
 use crate::journal::{ContainerChange, StagedContent};
 use crate::quota::lock_totals;
 use crate::tenant::TenantId;
 
 use super::apply::StagedContents;
+use super::command_end::CommandEnd;
 use super::create::setup_text;
 use super::rows::{self, holding_run, live_command};
 use super::small_commit::SmallCommit;
@@ -173,32 +174,4 @@ async fn may_commit(tx: &mut Tx, row: &DbRow, holder: &str) -> Result<bool> {
         Some(run) => is_holder && row.optional_text("command_run")? == Some(run),
         None => true,
     })
-}
-
-/// How a command ends.
-pub(super) struct CommandEnd<'a> {
-    holder: &'a str,
-    worker: Option<&'a str>,
-    setup: Option<String>,
-}
-
-impl CommandEnd<'_> {
-    /// Appends the statement that ends the command as one whose change is committed.
-    pub(super) fn push_update(
-        &self,
-        database: Database,
-        sql: Sql,
-        change: &ContainerChange,
-    ) -> Sql {
-        sql.push(
-            "UPDATE cluster_containers
-             SET held_by = NULL, held_run = NULL, held_until = 0, used_at = ",
-        )
-        .push(database.clock())
-        .push_bind(", committed_by = ", self.holder)
-        .push_bind(", committed_generation = ", change.generation + 1)
-        .push_bind(", worker = COALESCE(", self.worker)
-        .push_bind(", worker), setup = COALESCE(", self.setup.as_deref())
-        .push_bind(", setup) WHERE id = ", &change.container)
-    }
 }

@@ -9,6 +9,7 @@
 //! | `hold` | which command uses a container |
 //! | `hold_unused` | the same for a container that nobody uses, in one statement |
 //! | `commit` | the changes of a command, as the next generation |
+//! | `command_end` | the row of a container once its command has ended |
 //! | `small_commit` | the same for a few small files, in fewer statements |
 //! | `change` | changes without a command: uploads, removed files, the setup |
 //! | `apply` | changed files within a transaction: contents, generation, quota |
@@ -34,6 +35,7 @@
 
 mod apply;
 mod change;
+mod command_end;
 mod commit;
 mod container;
 mod create;

@@ -12,11 +12,12 @@ use crate::tenant::TenantId;
 use crate::time::Timestamp;
 
 use super::apply::{StagedContents, check_changed};
-use super::commit::CommandEnd;
+use super::command_end::CommandEnd;
 use super::rows;
 
-/// Files. Each number of files is a statement of its own, which servers prepare.
-const MAX_FILES: usize = 8;
+/// Files. Each number of files and of new contents is a statement of its own, and a connection keeps a
+/// hundred prepared ones.
+const MAX_FILES: usize = 4;
 
 /// A commit that needs few statements.
 pub(super) struct SmallCommit<'a> {

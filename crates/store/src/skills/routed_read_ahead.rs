@@ -105,6 +105,11 @@ impl Store {
         }
         // Few at a time: a long statement would slow down the queries that run meanwhile.
         for numbers in missing.chunks(STATEMENT_DOCUMENTS) {
+            // Some documents are a thousand times as large as others.
+            documents.run_pending_tasks().await;
+            if documents.weighted_size() > MAX_BYTES {
+                break;
+            }
             self.read_routed(tenant, numbers).await?;
         }
         Ok(())

@@ -16,8 +16,9 @@ pub(super) struct GatewayEndpoint {
     pub(super) default_model: Option<&'static str>,
     /// Whether it generates text, up to a limit that the request names.
     pub(super) generates_text: bool,
-    /// Whether what it makes costs output tokens: text, or pictures.
-    pub(super) makes_tokens: bool,
+    /// Output tokens of one answer to a request that names no limit: of a large picture, of some
+    /// minutes of speech as text. None where the answer costs none.
+    pub(super) output_tokens: Option<u64>,
 }
 
 const COMPLETIONS: GatewayEndpoint = GatewayEndpoint {
@@ -27,7 +28,7 @@ const COMPLETIONS: GatewayEndpoint = GatewayEndpoint {
     operation: "text_completion",
     default_model: None,
     generates_text: true,
-    makes_tokens: true,
+    output_tokens: Some(4_096),
 };
 
 const fn endpoint(
@@ -42,33 +43,31 @@ const fn endpoint(
         operation,
         default_model: None,
         generates_text: false,
-        makes_tokens: false,
+        output_tokens: None,
     }
 }
 
-/// One whose models make pictures of texts, or texts of sound.
-const fn making_endpoint(
-    path: &'static str,
-    upstream_path: &'static str,
-    operation: &'static str,
-) -> GatewayEndpoint {
+const fn pictures(path: &'static str, upstream_path: &'static str) -> GatewayEndpoint {
     GatewayEndpoint {
-        makes_tokens: true,
-        ..endpoint(path, upstream_path, operation)
+        output_tokens: Some(6_300),
+        ..endpoint(path, upstream_path, "image")
+    }
+}
+
+const fn texts_of_speech(path: &'static str, upstream_path: &'static str) -> GatewayEndpoint {
+    GatewayEndpoint {
+        output_tokens: Some(2_048),
+        ..endpoint(path, upstream_path, "transcription")
     }
 }
 
 pub(super) static ENDPOINTS: [GatewayEndpoint; 11] = [
-    making_endpoint("/images/generations", "images/generations", "image"),
-    making_endpoint("/images/edits", "images/edits", "image"),
-    making_endpoint("/images/variations", "images/variations", "image"),
+    pictures("/images/generations", "images/generations"),
+    pictures("/images/edits", "images/edits"),
+    pictures("/images/variations", "images/variations"),
     endpoint("/audio/speech", "audio/speech", "speech"),
-    making_endpoint(
-        "/audio/transcriptions",
-        "audio/transcriptions",
-        "transcription",
-    ),
-    making_endpoint("/audio/translations", "audio/translations", "transcription"),
+    texts_of_speech("/audio/transcriptions", "audio/transcriptions"),
+    texts_of_speech("/audio/translations", "audio/translations"),
     GatewayEndpoint {
         default_model: Some("omni-moderation-latest"),
         ..endpoint("/moderations", "moderations", "moderation")

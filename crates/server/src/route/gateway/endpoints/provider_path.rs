@@ -197,7 +197,8 @@ impl PathCall<'_> {
         let tenant = &self.principal.tenant;
         let read = read_body(self.app, tenant, body, settings.request_bytes).await?;
         let (bytes, reservation) = read.into_parts();
-        if let Ok(raw) = RawObject::parse(&bytes) {
+        if may_have_fields(&bytes) {
+            let raw = RawObject::parse(&bytes)?;
             // A duplicate field could be read differently here and at the upstream.
             raw.check_unique()?;
             input.estimate = Estimate::from_request(&bytes, &raw);
@@ -250,6 +251,18 @@ fn usage_dialect(providers: &Providers, model: &str, path: &str) -> ClientDialec
         Some("gemini" | "vertex") => ClientDialect::Gemini,
         _ if path.ends_with("/completions") || path.ends_with("/embeddings") => ClientDialect::Chat,
         _ => ClientDialect::Responses,
+    }
+}
+
+/// Whether an upstream may read fields in a body, in any encoding of JSON: not in an empty one, a
+/// list, a text, a number or a word.
+fn may_have_fields(body: &[u8]) -> bool {
+    let mut bytes = body.iter().filter(|byte| !byte.is_ascii_whitespace());
+    match (bytes.next(), bytes.next()) {
+        (None, _) => false,
+        // Of two bytes for each character.
+        (_, Some(0)) => true,
+        (Some(first), _) => !matches!(first, b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'),
     }
 }
 

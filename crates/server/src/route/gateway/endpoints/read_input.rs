@@ -31,10 +31,7 @@ pub(super) async fn read_input<'a>(
     if let Some(content_type) = content_type.filter(|kind| is_form(kind)) {
         let length = content_length(headers);
         // A file is no text, and what follows it is not known yet.
-        let estimate = match endpoint.makes_tokens {
-            true => Estimate::from_bytes(0),
-            false => Estimate::from_embedding_request(&[]),
-        };
+        let estimate = Estimate::from_output(endpoint.output_tokens.unwrap_or_default());
         return read_form(app, tenant, content_type, length, estimate, body).await;
     }
     let read = read_body(app, tenant, body, app.settings().request_bytes).await?;
@@ -47,9 +44,9 @@ pub(super) async fn read_input<'a>(
     let model = fields.model.or(default).ok_or_else(|| WireError::Missing {
         field: "model".to_owned(),
     })?;
-    let estimate = match endpoint.makes_tokens {
-        true => Estimate::from_request(&bytes, &raw),
-        false => Estimate::from_embedding_request(&bytes),
+    let estimate = match endpoint.output_tokens {
+        Some(output) => Estimate::from_request_or(&bytes, &raw, output),
+        None => Estimate::from_embedding_request(&bytes),
     };
     Ok(EndpointInput {
         model,
