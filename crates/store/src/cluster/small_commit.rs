@@ -1,4 +1,5 @@
-//! The commit of a command that has changed a few small files, in two statements instead of eight.
+//! The commit of a command that has changed a few small files, in two statements instead of eight; a
+//! limit on the tenant's bytes, or a content that the container has already, takes one more each.
 //!
 //! All writers of a tenant wait for each other, from the first statement of a commit until the
 //! database has written it to its disk. So each statement less lets a tenant's commands end sooner.
